@@ -110,11 +110,25 @@ let package = Package(
         "Engine", "Transport", "Home",
       ]),
     shell(
-      "Waymark",
+      "NodeRuntime",
       [
         "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
         "Membership", "Replication", "Records", "Storage", "Engine", "Transport", "Home", "Model",
-        "ChangeHistory", "ImportExport", "Enrolment",
+        "ChangeHistory", "Enrolment",
+      ]),
+    shell(
+      "NodeOperations",
+      [
+        "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
+        "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "NodeRuntime",
+      ]),
+    shell(
+      "Waymark",
+      [
+        "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
+        "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "NodeRuntime", "NodeOperations",
       ]),
     shell(
       "WaymarkPage", ["HTTP", "JSONDocument", "Records", "Model", "Waymark"],
@@ -158,7 +172,7 @@ let package = Package(
     tests(
       "CommandTests",
       [
-        "Control", "Exchange", "JSONDocument", "Processes", "Replication", "Waymark", "WaymarkCommand",
+        "Control", "Exchange", "JSONDocument", "Processes", "Replication", "NodeOperations", "NodeRuntime", "Waymark", "WaymarkCommand",
         "Wire",
       ]),
     tests(
@@ -197,11 +211,11 @@ let package = Package(
     tests(
       "ProcessTests",
       [
-        "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "Waymark",
+        "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "NodeOperations", "NodeRuntime", "Waymark",
         "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
     tests(
-      "PageTests", ["Control", "HTTP", "JSONDocument", "Sodium", "Waymark", "WaymarkPage", "WaymarkTesting"]),
+      "PageTests", ["Control", "HTTP", "JSONDocument", "Sodium", "NodeOperations", "NodeRuntime", "Waymark", "WaymarkPage", "WaymarkTesting"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
     tests(
@@ -244,7 +258,7 @@ let package = Package(
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
         "Membership", "Model", "PageServer", "Purchases", "Records", "Replication", "SQLite", "SecureChannel",
-        "Sodium", "Storage", "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
+        "Sodium", "Storage", "Transport", "Vectors", "NodeOperations", "NodeRuntime", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

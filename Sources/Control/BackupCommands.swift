@@ -13,7 +13,7 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Backup {
     let day = timeText(milliseconds: systemWall()).prefix(10)
-    return try await node.backupWriter.write(
+    return try await node.core.backupWriter.write(
       to: try OutputFile.path(
         try required(file, Self.name, "a file to write"), naturally: "waymark-\(day).waymark"),
       overwrites: yes == true,

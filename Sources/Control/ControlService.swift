@@ -10,10 +10,10 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` if the socket can't be created, and for a node in memory.
   public func serveControl() throws {
-    try checkOpen()
-    try checkHasDirectory("A control socket")
+    try core.checkOpen()
+    try core.checkHasDirectory("A control socket")
     let place: ControlSocketPath
-    do { place = try .toServe(home) } catch { throw failure(error) }
+    do { place = try .toServe(home) } catch { throw core.failure(error) }
     let server = try ControlServer(
       at: place, promptly: { [weak self] request in self?.answerPromptly(request) },
       isAlive: { [weak self] in self?.isAlive ?? false },
@@ -40,7 +40,7 @@ extension Node {
       try readyForCommand()
       return .success(try await command.perform(on: self, call))
     } catch {
-      return .failure(failure(error))
+      return .failure(core.failure(error))
     }
   }
 
@@ -63,7 +63,7 @@ extension Node {
       try readyForCommand()
       return .result(try AnswerCoding.encode(try command.perform(on: self)))
     } catch {
-      return .failure(failure(error).forClients)
+      return .failure(core.failure(error).forClients)
     }
   }
 
@@ -85,7 +85,7 @@ extension Node {
       let command = try request.command(as: type)
       return .success(try AnswerCoding.encode(try await answer(command, call).get()))
     } catch {
-      return .failure(failure(error))
+      return .failure(core.failure(error))
     }
   }
 }

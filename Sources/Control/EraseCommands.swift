@@ -20,7 +20,7 @@ package struct EraseRecords: NodeCommand, ConfirmableCommand {
   package init(records: [String]? = nil) { self.records = records }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> EraseSummary {
-    try await node.erase(try request())
+    try await EraseOperation(node.core).erase(try request())
   }
 
   private func request() throws -> EraseRequest {
@@ -66,7 +66,7 @@ package struct EmptyTrash: NodeCommand, ConfirmableCommand {
   package init() {}
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> EraseSummary {
-    try await node.erase(
+    try await EraseOperation(node.core).erase(
       EraseRequest(
         .trash(olderThan: olderThanMilliseconds), isPreview: preview == true, isConfirmed: yes == true,
         command: emptyingCommand(olderThanMilliseconds)))

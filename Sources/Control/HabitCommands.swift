@@ -14,7 +14,7 @@ package struct TickHabit: PromptCommand {
     let day = try node.typedRecords(zone: zone).day(ofHabit: id, date, isNew: true)
     let amount = try number(value) ?? 1
     guard !day.isBinary || amount == 1 else { throw WaymarkError.notDoneOrNot(value ?? "") }
-    try node.write(day.adding(amount))
+    try node.core.write(day.adding(amount))
     return try day.summary()
   }
 }
@@ -30,7 +30,7 @@ package struct UntickHabit: PromptCommand {
 
   package func perform(on node: isolated Node) throws -> HabitDayEntries.Summary {
     let day = try node.typedRecords(zone: zone).day(ofHabit: id, date)
-    try node.write(day.clearing())
+    try node.core.write(day.clearing())
     return try day.summary()
   }
 }
@@ -47,7 +47,7 @@ package struct SetHabit: PromptCommand {
 
   package func perform(on node: isolated Node) throws -> HabitDayEntries.Summary {
     let day = try node.typedRecords(zone: zone).day(ofHabit: id, date, isNew: true)
-    try node.write(day.setting(day.isBinary ? doneOrNot() : amount()))
+    try node.core.write(day.setting(day.isBinary ? doneOrNot() : amount()))
     return try day.summary()
   }
 

@@ -35,10 +35,10 @@ package struct ShowHistory: NodeCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let limit = try wholeNumber(limit, "--limit", 1...Int.max) ?? 20
     guard let record else {
-      let (operations, hasMore) = try await node.newestOperations(limit)
+      let (operations, hasMore) = try await HistoryReading(node.core).newestOperations(limit)
       return Answer(record: nil, operations: operations, writes: [], hasMore: hasMore)
     }
-    let history = try await node.history(ofRecordNamed: record, limit: limit)
+    let history = try await HistoryReading(node.core).history(ofRecordNamed: record, limit: limit)
     return Answer(
       record: history.record, operations: [], writes: history.writes, hasMore: history.hasMore)
   }
@@ -61,12 +61,12 @@ package struct Undo: NodeCommand, ConfirmableCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> UndoSummary {
     let target = operation.map(UndoTarget.operation) ?? .newest
     if preview != true, yes != true {
-      let expected = try await node.undo(target, isPreview: true)
+      let expected = try await HistoryOperations(node.core).undo(target, isPreview: true)
       if agreed != true, let question = expected.question { throw question }
       // What was agreed to is what was shown: an operation that was written in the meantime is not the newest one.
-      return try await node.undo(.operation(expected.operation.id.description))
+      return try await HistoryOperations(node.core).undo(.operation(expected.operation.id.description))
     }
-    return try await node.undo(target, isForced: yes == true, isPreview: preview == true)
+    return try await HistoryOperations(node.core).undo(target, isForced: yes == true, isPreview: preview == true)
   }
 }
 
@@ -84,9 +84,9 @@ package struct Explain: NodeCommand {
   }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
-    switch try node.explainedSubject(required(subject, Self.name, "a peer or a record")) {
+    switch try node.core.explainedSubject(required(subject, Self.name, "a peer or a record")) {
     case .peer(let peer): return .peer(try node.explanation(ofPeer: peer.device))
-    case .record(let name): return .record(try await node.explanation(ofRecordNamed: name))
+    case .record(let name): return .record(try await HistoryReading(node.core).explanation(ofRecordNamed: name))
     }
   }
 }

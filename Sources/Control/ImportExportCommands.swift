@@ -70,13 +70,13 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
           "A \(format.rawValue) export consists of several files: name a folder for them.",
           next: .waymark("export --format \(format.rawValue) --output FOLDER"))
       }
-      let file = try await node.export(as: format, trip: tripID)
+      let file = try await ImportExportOperations(node.core).export(as: format, trip: tripID)
       return Answer(
         format: format, bytes: file.content.count, files: nil, warnings: file.warnings,
         content: String(decoding: file.content, as: UTF8.self))
     }
     let output = format.isFolder ? path : try OutputFile.path(path, naturally: format.fileName)
-    let written = try await node.export(as: format, to: output, trip: tripID, overwrites: yes == true)
+    let written = try await ImportExportOperations(node.core).export(as: format, to: output, trip: tripID, overwrites: yes == true)
     return Answer(
       format: format, output: output, bytes: written.bytes,
       files: format.isFolder ? written.files : nil, warnings: written.warnings)

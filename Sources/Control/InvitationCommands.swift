@@ -11,7 +11,7 @@ package struct ListInvitations: PromptCommand {
 
   package init() {}
 
-  package func perform(on node: isolated Node) -> Answer { Answer(items: node.invitations) }
+  package func perform(on node: isolated Node) -> Answer { Answer(items: InvitationOperations(node.core).invitations) }
 }
 
 /// `invite cancel`: ends an open invitation.
@@ -26,6 +26,6 @@ package struct CancelInvitation: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    Answer(cancelled: try node.cancelInvitation(id))
+    Answer(cancelled: try InvitationOperations(node.core).cancelInvitation(id))
   }
 }

@@ -16,10 +16,10 @@ package struct Mirror: NodeCommand, ConfirmableCommand {
   package var isReadOnly: Bool { preview == true }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> OverrideSummary {
-    let peer = try node.peer(named: required(from, Self.name, "--from and a peer")).device
+    let peer = try node.core.peer(named: required(from, Self.name, "--from and a peer")).device
     return try await OverrideOperation(
       from: peer, only: only, trip: trip, isPreview: preview == true, isConfirmed: yes == true
-    ).run(on: node) { call.tell(.progress($0)) }
+    ).run(on: node.core) { call.tell(.progress($0)) }
   }
 }
 
@@ -37,7 +37,7 @@ package struct AssertRecords: NodeCommand, ConfirmableCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> OverrideSummary {
     try await OverrideOperation(
       from: nil, only: only, trip: trip, isPreview: preview == true, isConfirmed: yes == true
-    ).run(on: node) { call.tell(.progress($0)) }
+    ).run(on: node.core) { call.tell(.progress($0)) }
   }
 }
 
@@ -57,7 +57,7 @@ package struct CleanUp: NodeCommand, ConfirmableCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> CleanupSummary {
     let leftovers = TestData(store: node.store, named: trips ?? [], except: except ?? [])
     if preview == true { return try leftovers.preview() }
-    return try await leftovers.delete(on: node, isConfirmed: yes == true)
+    return try await leftovers.delete(on: node.core, isConfirmed: yes == true)
   }
 }
 
@@ -71,6 +71,6 @@ package struct Restamp: NodeCommand, ConfirmableCommand {
   package var isReadOnly: Bool { preview == true }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> RestampSummary {
-    try await Restamper(isPreview: preview == true, isConfirmed: yes == true).run(on: node)
+    try await Restamper(isPreview: preview == true, isConfirmed: yes == true).run(on: node.core)
   }
 }

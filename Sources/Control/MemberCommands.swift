@@ -43,7 +43,7 @@ package struct Revoke: NodeCommand, ConfirmableCommand {
     request.isPreview = preview == true
     request.isConfirmed = yes == true
     request.passphrase = call.passphrase
-    return try node.revoke(request)
+    return try RevocationOperation(node.core).revoke(request)
   }
 }
 
@@ -66,7 +66,7 @@ package struct GrantRoom: NodeCommand {
     var request = GrantRequest(device: device, lane: settings == true ? .settings : .records, bytes: bytes)
     request.rootKey = rootKey
     request.passphrase = call.passphrase
-    return try node.grant(request)
+    return try GrantOperation(node.core).grant(request)
   }
 }
 
@@ -83,7 +83,7 @@ package struct PromoteMember: NodeCommand {
     var request = CertificateRequest(device: device, .promotion)
     request.rootKey = rootKey
     request.passphrase = call.passphrase
-    return try node.certify(request)
+    return try CertificateOperation(node.core).certify(request)
   }
 }
 
@@ -114,6 +114,6 @@ package struct RenameDevice: NodeCommand {
     var request = CertificateRequest(device: device, .name(name))
     request.rootKey = rootKey
     request.passphrase = call.passphrase
-    return try node.certify(request)
+    return try CertificateOperation(node.core).certify(request)
   }
 }

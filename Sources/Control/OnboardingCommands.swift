@@ -47,12 +47,12 @@ package struct ResetOnboarding: PromptCommand {
 
 extension ShowOnboarding.Answer {
   fileprivate init(_ node: isolated Node) throws {
-    let (facts, source) = try node.onboardingFacts()
+    let (facts, source) = try OnboardingReader(node.core).onboardingFacts()
     flow = facts.flow
     flag = facts.isFlagSet
     flagFrom = source
-    flagFromName = source.map { node.name(of: $0) }
+    flagFromName = source.map { node.core.name(of: $0) }
     completedHere = facts.isCompletedHere
-    summary = facts.flow == .returningUser ? try node.returningUser() : nil
+    summary = facts.flow == .returningUser ? try OnboardingReader(node.core).returningUser() : nil
   }
 }

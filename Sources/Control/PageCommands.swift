@@ -37,7 +37,7 @@ package struct OpenPage: PromptCommand {
 
   /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
   package func perform(on node: isolated Node) throws -> Answer {
-    try node.checkServing()
+    try node.core.checkServing()
     let server = try node.openPage(closesWhenIdle: true)
     guard let code = server.makeCode() else { throw WaymarkError.hungUp }
     return Answer(address: "http://\(server.host)/", code: code)

@@ -34,7 +34,7 @@ package struct AddPeer: PromptCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     try node.addPeer(at: address)
-    return Answer(address: address, running: node.isServing)
+    return Answer(address: address, running: node.core.isServing)
   }
 }
 
@@ -62,7 +62,7 @@ package struct PausePeer: PromptCommand {
   package var peer: String
 
   package func perform(on node: isolated Node) throws -> PausedPeer {
-    let peer = try node.peer(named: peer)
+    let peer = try node.core.peer(named: peer)
     try node.pause(peer.device)
     return PausedPeer(device: peer.device, name: peer.name, paused: true)
   }
@@ -76,7 +76,7 @@ package struct ResumePeer: PromptCommand {
   package var peer: String
 
   package func perform(on node: isolated Node) throws -> PausedPeer {
-    let peer = try node.peer(named: peer)
+    let peer = try node.core.peer(named: peer)
     try node.resume(peer.device)
     return PausedPeer(device: peer.device, name: peer.name, paused: false)
   }
@@ -99,8 +99,8 @@ package struct PingPeer: NodeCommand {
   package var isReadOnly: Bool { true }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Peer.Ping {
-    try node.checkServing()
-    let device = try node.peer(named: peer).device
+    try node.core.checkServing()
+    let device = try node.core.peer(named: peer).device
     return try await node.ping(device, count: try wholeNumber(count, "--count", 1...20) ?? 3)
   }
 }
@@ -120,10 +120,10 @@ package struct RenamePeer: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    let device = try node.peer(named: peer).device
+    let device = try node.core.peer(named: peer).device
     try node.rename(device, to: name)
-    let renamed = try node.peer(named: device.description)
-    return Answer(device: device, name: node.name(of: device), ownName: renamed.name)
+    let renamed = try node.core.peer(named: device.description)
+    return Answer(device: device, name: node.core.name(of: device), ownName: renamed.name)
   }
 }
 

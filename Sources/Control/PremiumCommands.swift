@@ -8,7 +8,7 @@ package struct ShowPremium: PromptCommand {
   package typealias Answer = PremiumSummary
   package var isReadOnly: Bool { true }
 
-  package func perform(on node: isolated Node) throws -> PremiumSummary { node.premiumSummary }
+  package func perform(on node: isolated Node) throws -> PremiumSummary { PremiumOperations(node.core).summary }
 }
 
 /// `premium self`: issues premium to all devices of this circle, and renews it.
@@ -29,7 +29,7 @@ package struct IssueOwnPremium: NodeCommand {
       }
       return end
     }
-    return try node.issueOwnPremium(until: end, rootKey: rootKey, call.passphrase)
+    return try OwnPremiumIssue(node.core).issue(until: end, rootKey: rootKey, call.passphrase)
   }
 }
 
@@ -50,11 +50,11 @@ package struct InstallEntitlement: PromptCommand {
   package func perform(on node: isolated Node) throws -> Answer {
     let file = try required(file, Self.name, "the file of an entitlement")
     if let signed = try Issuer.readPurchase(file) {
-      let (purchase, isNew) = try node.install(signed)
-      return Answer(added: isNew, purchase: purchase, premium: node.premiumSummary.premium)
+      let (purchase, isNew) = try PremiumOperations(node.core).install(signed)
+      return Answer(added: isNew, purchase: purchase, premium: PremiumOperations(node.core).summary.premium)
     }
-    let (entitlement, isNew) = try node.install(try Issuer.readCertificate(file), from: file)
-    return Answer(added: isNew, entitlement: entitlement, premium: node.premiumSummary.premium)
+    let (entitlement, isNew) = try PremiumOperations(node.core).install(try Issuer.readCertificate(file), from: file)
+    return Answer(added: isNew, entitlement: entitlement, premium: PremiumOperations(node.core).summary.premium)
   }
 }
 
@@ -79,7 +79,7 @@ package struct RemoveEntitlement: NodeCommand, ConfirmableCommand {
     request.rootKey = rootKey
     request.isConfirmed = yes == true
     request.passphrase = call.passphrase
-    return try node.withdraw(request)
+    return try WithdrawalOperation(node.core).withdraw(request)
   }
 }
 
@@ -99,7 +99,7 @@ package struct BuyMockPremium: PromptCommand {
       return Date(milliseconds: end)
     }
     try node.buyMockPremium(until: end)
-    return node.premiumSummary
+    return PremiumOperations(node.core).summary
   }
 }
 
@@ -113,7 +113,7 @@ package struct CancelMockPremium: PromptCommand {
   package func perform(on node: isolated Node) throws -> PremiumSummary {
     try checkMock(mock)
     try node.cancelMockPremium()
-    return node.premiumSummary
+    return PremiumOperations(node.core).summary
   }
 }
 
@@ -134,7 +134,7 @@ package struct ListIssuers: PromptCommand {
     package let items: [IssuerSummary]
   }
 
-  package func perform(on node: isolated Node) throws -> Answer { Answer(items: node.issuers) }
+  package func perform(on node: isolated Node) throws -> Answer { Answer(items: PremiumOperations(node.core).issuers) }
 }
 
 /// `issuer trust`: makes the circle trust an issuer, by a statement that the circle's root key signs.
@@ -155,7 +155,7 @@ package struct TrustIssuer: NodeCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let issuer = try Issuer.readPublicKey(try required(file, Self.name, "the .pub file of an issuer"))
     return Answer(
-      issuer: issuer, added: try node.trust(issuer, rootKey: key, passphrase: call.passphrase))
+      issuer: issuer, added: try PremiumOperations(node.core).trust(issuer, rootKey: key, passphrase: call.passphrase))
   }
 }
 
@@ -176,6 +176,6 @@ package struct UntrustIssuer: NodeCommand, ConfirmableCommand {
     request.rootKey = rootKey
     request.isConfirmed = yes == true
     request.passphrase = call.passphrase
-    return try node.withdraw(request)
+    return try WithdrawalOperation(node.core).withdraw(request)
   }
 }

@@ -26,9 +26,9 @@ package struct ShowProfile: PromptCommand, ConfirmableCommand {
     let path = try OutputFile.path(output, naturally: "avatar")
     let file = try OutputFile(path, in: node.home, overwrites: yes ?? false)
     if let named = try records.fileOfPicture() {
-      try await node.fetch(named, named: "the picture", tell: call.tellFetching("picture"))
+      try await FileReading(node.core).fetch(named, named: "the picture", tell: call.tellFetching("picture"))
     }
-    try await node.copy(picture, named: "the picture", to: file) { call.tell(.progress($0, file: path)) }
+    try await FileReading(node.core).copy(picture, named: "the picture", to: file) { call.tell(.progress($0, file: path)) }
     return shown.written(to: path)
   }
 }
@@ -56,14 +56,14 @@ package struct SetProfile: PromptCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     let (answer, change) = try prepare(on: node, [:])
-    try node.write(change)
+    try node.core.write(change)
     return answer
   }
 
   /// Sets the picture to the content of a file.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try fields.pairs(), of: Registry.profile)
-    return try await node.write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
+    return try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
   }
 
   private func prepare(

@@ -185,9 +185,9 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
     let path = try OutputFile.path(output, naturally: attachment.name)
     let file = try OutputFile(path, in: node.home, overwrites: yes ?? false)
     if let named = attachment.file {
-      try await node.fetch(named, named: attachment.name, tell: call.tellFetching(attachment.name))
+      try await FileReading(node.core).fetch(named, named: attachment.name, tell: call.tellFetching(attachment.name))
     }
-    try await node.copy(content, named: attachment.name, to: file) { call.tell(.progress($0, file: path)) }
+    try await FileReading(node.core).copy(content, named: attachment.name, to: file) { call.tell(.progress($0, file: path)) }
     return shown.written(to: path)
   }
 }
@@ -212,14 +212,14 @@ package struct AddRecord: KindCommand, PromptCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     let (answer, change) = try prepare(on: node, [:])
-    try node.write(change)
+    try node.core.write(change)
     return try named(answer, on: node)
   }
 
   /// Adds a file as an attachment, or several files as one attachment each.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try pairs(), of: try listedKind())
-    let answer = try await node.write(adding: paths, { call.tell(.progress($0)) }) {
+    let answer = try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
       try prepare(on: node, $0)
     }
     return try named(answer, on: node)
@@ -261,14 +261,14 @@ package struct EditRecord: KindCommand, PromptCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     let (answer, change) = try prepare(on: node, [:])
-    try node.write(change)
+    try node.core.write(change)
     return answer
   }
 
   /// Replaces the file of an attachment.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try fields.pairs(), of: try listedKind())
-    return try await node.write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
+    return try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
   }
 
   private func prepare(
@@ -305,7 +305,7 @@ package struct DeleteRecord: KindCommand, PromptCommand, ConfirmableCommand {
   package func perform(on node: isolated Node) throws -> Answer {
     let (record, contents, change) = try node.typedRecords(zone: nil)
       .deleting(listedKind(), id, force: force ?? false, isConfirmed: yes ?? false)
-    let operation = try node.write(change)
+    let operation = try node.core.write(change)
     return Answer(id: record.id, name: record.name, contents: contents, operation: operation)
   }
 }
@@ -329,7 +329,7 @@ package struct RestoreRecord: KindCommand, PromptCommand {
     let kind = try listedKind()
     let records = node.typedRecords(zone: nil)
     let (record, change) = try records.restoring(kind, id)
-    try node.write(change)
+    try node.core.write(change)
     let (isVisible, hiddenBy) = try records.visibility(kind, record.id)
     return Answer(id: record.id, name: record.name, visible: isVisible, hiddenBy: hiddenBy)
   }

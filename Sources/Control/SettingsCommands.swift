@@ -16,7 +16,7 @@ package struct ListSettings: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    let summary = try node.storedSettings.summary()
+    let summary = try node.core.storedSettings.summary()
     return Answer(
       settings: summary.readings, keys: summary.count, bytes: summary.byteCount,
       overLimit: summary.isOverLimit)
@@ -32,7 +32,7 @@ package struct GetSetting: PromptCommand {
   package var key: String
 
   package func perform(on node: isolated Node) throws -> ResolvedPreference {
-    guard let reading = try node.storedSettings.reading(key) else {
+    guard let reading = try node.core.storedSettings.reading(key) else {
       throw WaymarkError.notFound("setting", key, next: .waymark("settings list"))
     }
     return reading
@@ -59,7 +59,7 @@ package struct SetSetting: PromptCommand {
         next: .waymark("settings unset \(shellWord(key))"))
     }
     let value = try Preferences.value(of: value, for: key)
-    return Answer(key: key, value: value.documentJSON, changed: try node.setSetting(key, to: value))
+    return Answer(key: key, value: value.documentJSON, changed: try node.core.setSetting(key, to: value))
   }
 }
 
@@ -75,6 +75,6 @@ package struct UnsetSetting: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    Answer(key: key, changed: try node.unsetSetting(key))
+    Answer(key: key, changed: try node.core.unsetSetting(key))
   }
 }

@@ -60,17 +60,17 @@ package struct LoggingLevel: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    try node.checkServing()
-    let before = node.logger.level
+    try node.core.checkServing()
+    let before = node.core.logger.level
     if let wanted = level {
       guard let level = NodeLog.Level.allCases.first(where: { "\($0)" == wanted }) else {
         let known = NodeLog.Level.allCases.map { "\($0)" }.joined(separator: ", ")
         throw WaymarkError.badValue("LEVEL", wanted, allowed: "expected one of \(known)")
       }
-      node.logger.level = level
-      if level != before { node.logger.say("log level set to \(level)") }
+      node.core.logger.level = level
+      if level != before { node.core.logger.say("log level set to \(level)") }
     }
-    return Answer(level: "\(node.logger.level)", before: "\(before)")
+    return Answer(level: "\(node.core.logger.level)", before: "\(before)")
   }
 }
 
@@ -93,8 +93,8 @@ package struct WaitUntilInSync: NodeCommand {
   }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
-    try node.checkServing()
-    let device = try peer.map { try node.peer(named: $0).device }
+    try node.core.checkServing()
+    let device = try peer.map { try node.core.peer(named: $0).device }
     let lanes = try wantedLanes()
     let timeout = Duration.milliseconds(max(timeoutMilliseconds ?? Self.waitMilliseconds, 0))
     try await node.waitUntilInSync(with: device, lanes: lanes, timeout: timeout)

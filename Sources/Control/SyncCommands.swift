@@ -29,7 +29,7 @@ package struct TurnSyncOn: NodeCommand, ConfirmableCommand {
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     if preview == true {
-      try node.checkPremium()
+      try node.core.checkPremium()
       return .preview(try await node.syncPreview())
     }
     let isConfirmed = yes == true

@@ -17,8 +17,8 @@ package struct Verify: NodeCommand {
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     guard deep == true || repair == true else {
-      try node.checkServing()
-      return .peers(try await node.verify(with: try peer.map { try node.peer(named: $0).device }))
+      try node.core.checkServing()
+      return .peers(try await node.verify(with: try peer.map { try node.core.peer(named: $0).device }))
     }
     guard peer == nil else {
       throw WaymarkError.usage(

@@ -10,15 +10,15 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` if the store can't be read.
   public func pageDocument() async throws -> PageDocument {
-    let newest = try await newestOperations(PageDocument.operationsMax)
-    let history = try await operationPages(newest.newest)
+    let newest = try await HistoryReading(core).newestOperations(PageDocument.operationsMax)
+    let history = try await OperationPage.pages(of: newest.newest, on: self)
     // From here on, nothing waits, so everything is of one moment. What may be named is decided last.
     let open = try OpenRecords(self)
     let (references, categories) = (try TripReferences(self), try records(HabitCategory.all))
     let byKey = Dictionary(categories.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
     let status = open.shown(try status())
     return PageDocument(
-      generated: Date(milliseconds: wall()), today: try currentDay(), deviceName: status.name, status: status,
+      generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: status.name, status: status,
       conflicts: Array(
         try conflicts().filter { open.contains($0.kind, $0.record) }.prefix(PageDocument.conflictsMax)),
       habits: try read(.progress(of: Habit.all)).map { HabitPage($0, byKey) },
@@ -27,11 +27,7 @@ extension Node {
           overview, try read(.timeline(of: overview.id)), references,
           hasDetails: !overview.trip.isProtected)
       },
-      history: history.map { open.shown($0) }, hasMoreHistory: newest.hasMore, kinds: Self.kinds)
-  }
-
-  private func currentDay() throws -> Day {
-    DayCount(try profile()).day(at: Date(milliseconds: wall()))
+      history: history.map { open.shown($0) }, hasMoreHistory: newest.hasMore, kinds: PageDocument.kinds)
   }
 
   /// Reads what the page of a single trip shows: the trip with all of its items, and nothing else of this node.
@@ -44,22 +40,32 @@ extension Node {
     let page = TripPage(
       overview, try read(.timeline(of: trip)), try TripReferences(self), hasDetails: true)
     return PageDocument(
-      generated: Date(milliseconds: wall()), today: try currentDay(), deviceName: nil, status: nil,
+      generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: nil, status: nil,
       conflicts: [], habits: [],
-      trips: [page], history: [], hasMoreHistory: false, kinds: Self.kinds)
+      trips: [page], history: [], hasMoreHistory: false, kinds: PageDocument.kinds)
+  }
+}
+
+extension PageDocument {
+  fileprivate static func today(on node: isolated Node) throws -> Day {
+    DayCount(try node.profile()).day(at: Date(milliseconds: node.wall()))
   }
 
-  private static var kinds: [PageDocument.KindName] {
-    Registry.listed.map { PageDocument.KindName(kind: RecordKind($0.number), plural: $0.plural) }
+  fileprivate static var kinds: [KindName] {
+    Registry.listed.map { KindName(kind: RecordKind($0.number), plural: $0.plural) }
   }
+}
 
+extension OperationPage {
   /// Adds the written and replaced values to operations that wrote a single record.
-  private func operationPages(_ operations: [History.Operation]) async throws -> [OperationPage] {
+  fileprivate static func pages(
+    of operations: [History.Operation], on node: isolated Node
+  ) async throws -> [OperationPage] {
     var fields: [OperationID: [History.Field]] = [:]
     var read: Set<UUID> = []
     for record in operations.compactMap(\.record) where read.insert(record.id).inserted {
       // A record that was erased has no history.
-      guard let history = try? await history(of: record.id, record.kind, limit: 20) else { continue }
+      guard let history = try? await node.history(of: record.id, record.kind, limit: 20) else { continue }
       for write in history.writes { fields[write.id] = write.fields }
     }
     return operations.map { operation in

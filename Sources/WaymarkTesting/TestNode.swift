@@ -51,7 +51,7 @@ extension Node {
   ///
   /// - Throws: ``TestSetupError``, which names the first kind with visible records and says how many there are.
   public func checkEmpty() async throws {
-    for (kind, count) in try NodeDiagnostics.counts(of: self) where count != 0 {
+    for (kind, count) in try NodeDiagnostics.counts(of: core) where count != 0 {
       throw TestSetupError(
         description: "the store is not empty at the start of the test: it holds \(count) \(kind)")
     }

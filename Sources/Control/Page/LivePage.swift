@@ -32,7 +32,7 @@ extension Node {
   ///   - closesWhenIdle: whether the page closes when no session has been in use for some minutes.
   /// - Throws: `WaymarkError` with the code `page_not_local`, `address_in_use`, `address_not_here` or `listen`.
   func openPage(on endpoint: Endpoint? = nil, closesWhenIdle: Bool) throws -> PageServer {
-    try checkOpen()
+    try core.checkOpen()
     if let page = servedPage as? LivePage, !page.server.isStopped { return page.server }
     let endpoint = endpoint ?? Endpoint(host: "127.0.0.1", port: 0)
     guard LoopbackListener.mayListen(on: endpoint) else { throw WaymarkError.pageNotLocal(endpoint) }
@@ -47,14 +47,14 @@ extension Node {
     }
     server.start()
     servesPage(LivePage(server))
-    logger.info("page", "serving the page at http://\(server.host)/")
+    core.logger.info("page", "serving the page at http://\(server.host)/")
     return server
   }
 
   private func forgetStoppedPage() {
     guard let page = servedPage as? LivePage, page.server.isStopped else { return }
     servesPage(nil)
-    logger.info("page", "the page at http://\(page.server.host)/ is closed")
+    core.logger.info("page", "the page at http://\(page.server.host)/ is closed")
   }
 }
 

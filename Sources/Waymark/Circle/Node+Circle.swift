@@ -7,22 +7,9 @@ import Storage
 import Transport
 public import Wire
 
-/// A ticket with which one new device can join the circle.
-public struct Invitation: Hashable, Sendable, Codable {
-  /// The ticket: one line of lower-case text, to show on a screen or as a QR code, or to send in a private message.
-  public let ticket: String
-  /// When the ticket expires.
-  public let expires: Date
-  /// The id by which `invite list` shows the ticket.
-  package let id: String
-}
-
 extension Node {
   /// Returns the members of the circle, including this device, followed by revoked devices.
   public func members() throws -> [CircleMember] { try read(.members) }
-
-  /// Whether this device is the circle's only admin, with the root key on the same disk.
-  package var isSingleAdmin: Bool { inspection().isSingleAdmin }
 
   // MARK: Inviting
 
@@ -36,80 +23,41 @@ extension Node {
   public func invite(
     as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
   ) async throws -> Invitation {
-    try withWaymarkErrors {
-      try invite(
+    try core.withWaymarkErrors {
+      try InvitationOperations(core).invite(
         as: role, milliseconds: lifetime.wholeMilliseconds, rootKey: rootKey?.path(percentEncoded: false))
     }
   }
 
-  /// - Parameter passphrase: the passphrase of the root key, if it is sealed.
-  package func invite(
-    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?,
-    _ passphrase: Passphrase? = nil
-  ) throws -> Invitation {
-    let ticket = try makeTicket(as: role, milliseconds: lifetime, rootKey: rootKey, passphrase, code: nil)
-    return Invitation(
-      ticket: ticket.line, expires: Date(milliseconds: ticket.expiry), id: hexadecimal(ticket.id.bytes))
-  }
-
-  /// Creates a ticket, and offers it to anyone who knows the code, if there is one.
-  func makeTicket(
-    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?,
-    code: PairingCode?
-  ) throws -> Ticket {
-    guard (1...Limits.ticketMillisecondsMax).contains(lifetime) else {
-      let daysMax = Limits.ticketMillisecondsMax / 86_400_000
-      throw WaymarkError.badValue(
-        "--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero, and at most \(daysMax)d")
+  /// Shows a code with which one new device in the same network joins, instead of a ticket.
+  ///
+  /// The node announces the offer on the local network while the code is valid. An application on the new device joins
+  /// with ``JoinOperation/init(home:code:on:at:name:)``. Three wrong codes end the offer, and so does the next call.
+  ///
+  /// - Parameters:
+  ///   - role: the role of the new device.
+  ///   - lifetime: how long the code is valid, at most ten minutes.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
+  /// - Throws: `WaymarkError` with the code `bad_value`, `not_running`, `not_admin` or `too_many_tickets`.
+  public func inviteByCode(
+    as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
+  ) async throws -> CodeInvitation {
+    try core.withWaymarkErrors {
+      try InvitationOperations(core).offerCode(
+        as: role, milliseconds: lifetime.wholeMilliseconds, rootKey: rootKey?.path(percentEncoded: false), nil
+      )
     }
-    let root = try rootKey.map {
-      try RootKey.read($0, at: home, of: circle, passphrases(passphrase), for: "Inviting from here")
-    }
-    try checkAdmitted()
-    return try connections.makeTicket(
-      role: role == .admin ? .admin : .member, lifetime: lifetime, root: root, code: code)
   }
 
   /// Waits until a device has joined since this node's last invitation, and returns that device; nil if none joins
   /// within the timeout.
   public func joiner(within timeout: Duration) async throws -> DeviceReference? {
-    try checkOpen()
-    _ = try await wait(milliseconds: timeout.wholeMilliseconds) { $0.connections.lastJoined != nil }
-    return connections.lastJoined.map { DeviceReference(device: $0, name: name(of: $0)) }
+    try core.checkOpen()
+    _ = try await core.wait(milliseconds: timeout.wholeMilliseconds) { $0.connections.lastJoined != nil }
+    return core.connections.lastJoined.map { DeviceReference(device: $0, name: core.name(of: $0)) }
   }
 
   // MARK: Revoking
-
-  /// Revokes devices permanently.
-  package func revoke(_ request: RevocationRequest) throws -> RevocationSummary {
-    try checkKeysAdmitted()
-    let planner = RevocationPlanner(
-      circle: circle, device: identity.device, signing: identity.signing, names: connections.names,
-      home: home,
-      passphrases: passphrases(request.passphrase), exclusion: connections.exclusion, replica: replica,
-      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) }, store: store,
-      now: wall())
-    let plan = try planner.plan(request)
-    if request.isPreview || plan.targets.isEmpty {
-      return plan.summary(isPreview: request.isPreview, isDone: false, connections.revocationStatus)
-    }
-    guard request.isConfirmed else {
-      throw WaymarkError(
-        exitCode: ExitCode.needsYes, code: .needsYes, message: plan.question,
-        next: .waymark(plan.command(request) + " --yes"), candidates: plan.lines)
-    }
-    try maintenance.checkDisk()
-    loop.handle(.statementsAdded(plan.targets.map(\.statement.bytes)))
-    for target in plan.targets {
-      guard circle.evaluation.revocations[target.member.device] != nil else {
-        throw WaymarkError.noRoom(target)
-      }
-      logger.warning("circle", "revoked \(target.member.name)")
-    }
-    replicator.deleteDiscarded(now: loop.time)
-    connections.handle(.timer(.dial))
-    return plan.summary(isPreview: request.isPreview, isDone: true, connections.revocationStatus)
-  }
 
   /// Returns what revoking devices would do, without writing anything.
   ///
@@ -118,8 +66,8 @@ extension Node {
     of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
     discarding: Bool = false, beforeErase: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
-    try withWaymarkErrors {
-      try revoke(
+    try core.withWaymarkErrors {
+      try RevocationOperation(core).revoke(
         RevocationRequest(
           devices, withInvited, undoingRevocations, discarding, beforeErase, rootKey, isPreview: true))
     }
@@ -144,10 +92,80 @@ extension Node {
     _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
     discarding: Bool = false, beforeErase: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
-    try withWaymarkErrors {
-      try revoke(
+    try core.withWaymarkErrors {
+      try RevocationOperation(core).revoke(
         RevocationRequest(
           devices, withInvited, undoingRevocations, discarding, beforeErase, rootKey, isPreview: false))
     }
+  }
+
+  // MARK: Certificates and quotas
+
+  /// Makes a member an admin, which may invite and revoke devices.
+  ///
+  /// - Parameters:
+  ///   - device: a member of the circle.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin. A promotion by the root
+  ///     key stays in effect if this device is revoked.
+  /// - Throws: `WaymarkError` with the code `not_admin` or `not_found`.
+  @discardableResult
+  public func promote(_ device: DeviceKey, rootKey: URL? = nil) async throws -> MemberChange {
+    try core.withWaymarkErrors {
+      var request = CertificateRequest(device: device.description, .promotion)
+      request.rootKey = rootKey?.path(percentEncoded: false)
+      return try CertificateOperation(core).certify(request)
+    }
+  }
+
+  /// Renames a member on all devices. To rename a peer on this device only, use ``rename(_:to:)``.
+  ///
+  /// - Parameters:
+  ///   - device: a member of the circle, usually this device.
+  ///   - name: the new name; 1 to 64 bytes.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
+  /// - Throws: `WaymarkError` with the code `not_admin`, `not_found`, or `bad_value` if the name is invalid or taken.
+  @discardableResult
+  public func renameForAll(
+    _ device: DeviceKey, to name: String, rootKey: URL? = nil
+  ) async throws -> MemberChange {
+    try core.withWaymarkErrors {
+      var request = CertificateRequest(device: device.description, .name(name))
+      request.rootKey = rootKey?.path(percentEncoded: false)
+      return try CertificateOperation(core).certify(request)
+    }
+  }
+
+  /// Lets a device write more.
+  ///
+  /// Each device may write 1 GiB of records and 4 MiB of settings. What it writes beyond that, no device stores before
+  /// an admin grants it more.
+  ///
+  /// - Parameters:
+  ///   - bytes: the device's new quota, in bytes. It must be greater than the present one.
+  ///   - device: a member of the circle, which may be this device.
+  ///   - lane: the lane in which the device may write more.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
+  /// - Throws: `WaymarkError` with the code `not_admin`, `bad_value` or `not_found`.
+  @discardableResult
+  public func grant(
+    _ bytes: UInt64, to device: DeviceKey, of lane: Lane = .records, rootKey: URL? = nil
+  ) async throws -> GrantSummary {
+    try core.withWaymarkErrors {
+      var request = GrantRequest(device: device.description, lane: lane, bytes: bytes)
+      request.rootKey = rootKey?.path(percentEncoded: false)
+      return try GrantOperation(core).grant(request)
+    }
+  }
+
+  // MARK: Leaving
+
+  /// Leaves the circle. Everything stays readable on this device; the other devices keep what it wrote.
+  ///
+  /// - Parameter isConfirmed: whether the user agrees.
+  /// - Throws: `WaymarkError` with the code `needs_yes` if `isConfirmed` is false, `last_admin` if the other devices
+  ///   would have no admin, or `only_device` if there are none.
+  @discardableResult
+  public func leave(isConfirmed: Bool = false) async throws -> DepartureSummary {
+    try await core.withWaymarkErrors { try await DepartureOperation(core).leave(isConfirmed: isConfirmed) }
   }
 }

@@ -8,10 +8,6 @@ import Replication
 import Storage
 import Wire
 
-// Attachments and pictures. Their bytes are read, hashed and written on other threads than the node's, so that a large
-// file delays nothing else. What needs the node's queue is short: the change that names files that are durable already,
-// and opening a file.
-
 extension Node {
   // MARK: Adding
 
@@ -26,7 +22,7 @@ extension Node {
   public func attach(
     _ data: Data, named name: String, to parent: Attachment.Parent
   ) async throws -> Attachment {
-    try await attach(.bytes(Array(data), name: name), to: parent) { _ in }
+    try await FileWriting(core).attach(.bytes(Array(data), name: name), to: parent) { _ in }
   }
 
   /// Attaches the content of a file to an item of a trip. The content is copied piece by piece, and while it is, the
@@ -46,18 +42,7 @@ extension Node {
     contentsOf file: URL, named name: String? = nil, to parent: Attachment.Parent,
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> Attachment {
-    try await attach(.path(file.path(percentEncoded: false)), named: name, to: parent, progress)
-  }
-
-  private func attach(
-    _ source: FileSource, named name: String? = nil, to parent: Attachment.Parent,
-    _ progress: @escaping @Sendable (WorkProgress) -> Void
-  ) async throws -> Attachment {
-    let id = try await write(adding: [source], progress) { files in
-      let file = files[0].named(name ?? source.name)
-      return try StoredContents(store: store).attaching(file, to: parent, now: wall())
-    }
-    return try withWaymarkErrors { try store.record(Attachment.self, id) ?? Attachment(id: id) }
+    try await FileWriting(core).attach(.path(file.path(percentEncoded: false)), named: name, to: parent, progress)
   }
 
   /// Sets the profile's picture, of at most 16 MiB; nil removes it.
@@ -66,59 +51,10 @@ extension Node {
       throw WaymarkError.badValue("avatar", "…", allowed: "use at most 16 MiB")
     }
     let sources = data.map { [FileSource.bytes(Array($0), name: "the picture")] } ?? []
-    try await write(adding: sources) { _ in
+    try await FileWriting(core).write(adding: sources) { _ in
     } prepare: { files in
-      ((), try StoredContents(store: store).settingAvatar(files.first, now: wall()))
+      ((), try StoredContents(store: core.store).settingAvatar(files.first, now: core.wall()))
     }
-  }
-
-  /// Writes a change that names files of the user: adds the files to the store first, off the node's queue, then writes
-  /// the change.
-  ///
-  /// - Parameters:
-  ///   - paths: the paths of the files.
-  ///   - prepare: returns the answer and the change. It is called twice: without files, to check the rest before they
-  ///     are read, and with the added files by path.
-  /// - Throws: `WaymarkError`, or `CancellationError`. Nothing is written then, and the added files are removed.
-  package func write<Answer>(
-    adding paths: [String], _ progress: @escaping @Sendable (WorkProgress) -> Void,
-    prepare: ([String: AddedFile]) throws -> (Answer, PreparedChange)
-  ) async throws -> Answer {
-    try await write(adding: paths.map { .path($0) }, progress) { files in
-      let named = files.count == paths.count ? zip(paths, files).map { ($0, $1) } : []
-      return try prepare(Dictionary(named) { first, _ in first })
-    }
-  }
-
-  private func write<Answer>(
-    adding sources: [FileSource], _ progress: @escaping @Sendable (WorkProgress) -> Void,
-    prepare: ([AddedFile]) throws -> (Answer, PreparedChange)
-  ) async throws -> Answer {
-    try await withWaymarkErrors {
-      guard !sources.isEmpty else { return try commit(prepare([])) }
-      _ = try prepare(sources.map { .unread($0.name) })
-      try checkAdmitted()
-      try maintenance.checkDisk()
-      let addition = FileAddition(store.files)
-      additions.append(addition)
-      defer { endAddition(addition) }
-      let files = try await addition.add(sources, progress)
-      try checkOpen()
-      try replicator.noteAdded(files.compactMap(\.reference), now: loop.time)
-      // There is no suspension from here on, because the store must not change between the check and the write.
-      return try commit(prepare(files))
-    }
-  }
-
-  private func commit<Answer>(_ prepared: (answer: Answer, change: PreparedChange)) throws -> Answer {
-    try write(prepared.change)
-    return prepared.answer
-  }
-
-  /// Ends an addition, and removes the files that the operation has not named after all.
-  func endAddition(_ addition: FileAddition) {
-    additions.removeAll { $0 === addition }
-    replicator.endAddition(addition)
   }
 
   // MARK: Reading
@@ -150,55 +86,27 @@ extension Node {
     _ attachment: Attachment, to file: URL,
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws {
-    try await withWaymarkErrors {
+    try await core.withWaymarkErrors {
       let output = try OutputFile(file.path(percentEncoded: false), in: home, overwrites: true)
-      try await fetchContent(of: attachment) { _ in }
-      let content = try StoredContents(store: store).content(of: attachment)
-      try await copy(content, named: attachment.fileName, to: output, progress)
+      try await FileReading(core).fetchContent(of: attachment) { _ in }
+      let content = try StoredContents(store: core.store).content(of: attachment)
+      try await FileReading(core).copy(content, named: attachment.fileName, to: output, progress)
     }
   }
 
-  /// Copies the bytes that a value holds or names to a file of the user. If they are damaged, they are fetched again.
-  ///
-  /// - Parameter name: the name under which a person knows the bytes.
-  package func copy(
-    _ content: Value, named name: String, to output: OutputFile,
-    _ progress: @escaping @Sendable (WorkProgress) -> Void
-  ) async throws {
-    let reader = try reader(of: content)
-    do {
-      try await offNode { try reader.write(to: output, progress) }
-    } catch let error as WaymarkError where error.code == .noContent {
-      guard let file = reader.file else { throw error }
-      try await fetchAgain(file, named: name)
-      let reader = try self.reader(of: content)
-      try await offNode { try reader.write(to: output, progress) }
-    }
+  /// Opens the content of an attachment, for ``AttachmentBytes``.
+  fileprivate func reader(of attachment: Attachment) async throws -> ContentReader {
+    try await FileReading(core).reader(of: attachment)
   }
 
-  /// Begins to fetch a file again, of which a reader has found that it is damaged.
-  func noteDamage(_ file: FileReference) {
-    guard replicator.isOpen else { return }
-    loop.turn { $0.repair(file, now: loop.time) }
-  }
-
-  func reader(of content: Value) throws -> ContentReader {
-    try StoredContents(store: store).reader(of: content)
-  }
-
-  func reader(of attachment: Attachment) async throws -> ContentReader {
-    try await withWaymarkErrors {
-      try await fetchContent(of: attachment) { _ in }
-      return try reader(of: StoredContents(store: store).content(of: attachment))
-    }
-  }
+  fileprivate func noteDamage(_ file: FileReference) { FileReading(core).noteDamage(file) }
 
   /// Returns the profile's picture; nil if it has none. If it is not on this device, it is fetched from a connected one
   /// first.
   ///
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
   public func avatar() async throws -> Data? {
-    try await fetching({ try $0.avatarFile() }, named: "the picture", { try $0.avatar() })
+    try await FileReading(core).fetching({ try $0.avatarFile() }, named: "the picture", { try $0.avatar() })
   }
 }
 

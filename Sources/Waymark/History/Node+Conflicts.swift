@@ -7,18 +7,7 @@ extension Node {
   /// Returns a conflict with all of its losing values.
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if there is no such conflict or it has been resolved.
-  public func conflict(_ id: Conflict.ID) throws -> Conflict { try conflictWithOptions(id).conflict }
-
-  /// Returns the conflict that an id prefix identifies, and the options for resolving it.
-  package func conflictWithOptions(
-    _ id: String
-  ) throws -> (conflict: Conflict, options: [Conflict.Option]) {
-    try withWaymarkErrors {
-      var reader = ConflictReader(historyReader)
-      let found = try reader.find(id)
-      return (try reader.conflict(found), try reader.options(found))
-    }
-  }
+  public func conflict(_ id: Conflict.ID) throws -> Conflict { try HistoryOperations(core).conflictWithOptions(id).conflict }
 
   /// Resolves a conflict by writing an ordinary change, which syncs to all devices.
   ///
@@ -33,31 +22,15 @@ extension Node {
   @discardableResult
   public func resolve(_ id: Conflict.ID, taking choice: Conflict.Choice) throws -> Conflict.Resolution {
     switch choice {
-    case .winner: try resolve(id, taking: "winner")
-    case .loser: try resolve(id, taking: "loser")
-    case .device(let device): try resolve(id, taking: device.description)
-    }
-  }
-
-  /// - Parameter side: `winner`, `loser`, or a device's name or id prefix.
-  package func resolve(_ id: String, taking side: String) throws -> Conflict.Resolution {
-    try resolve {
-      var resolver = ConflictResolver(historyReader)
-      return [try resolver.decision(id, taking: side)]
+    case .winner: try HistoryOperations(core).resolve(id, taking: "winner")
+    case .loser: try HistoryOperations(core).resolve(id, taking: "loser")
+    case .device(let device): try HistoryOperations(core).resolve(id, taking: device.description)
     }
   }
 
   /// Resolves all conflicts in favor of the visible values.
   @discardableResult
   public func resolveAllTakingWinners() throws -> Conflict.Resolution {
-    try resolve { try ConflictResolver(historyReader).winners() }
-  }
-
-  private func resolve(_ decide: () throws -> [ConflictDecision]) throws -> Conflict.Resolution {
-    try withWaymarkErrors {
-      try ConflictResolver(historyReader).resolve(try decide(), now: wall()) { drafts, leastClock in
-        try write(ConflictResolver.verb, drafts, leastClock: leastClock)
-      }
-    }
+    try HistoryOperations(core).resolveAllTakingWinners()
   }
 }

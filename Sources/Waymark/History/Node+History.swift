@@ -8,16 +8,7 @@ extension Node {
   ///
   /// - Parameter limit: the maximum number of operations, at least 1.
   public func history(limit: Int = 20) async throws -> [History.Operation] {
-    try await newestOperations(limit).newest
-  }
-
-  /// Returns the newest operations, and whether there are more.
-  package func newestOperations(
-    _ limit: Int
-  ) async throws -> (newest: [History.Operation], hasMore: Bool) {
-    try await withWaymarkErrors {
-      try await inSlices { try await historyReader.operations(limit, $0) }
-    }
+    try await HistoryReading(core).newestOperations(limit).newest
   }
 
   /// Returns the writes to a record, newest first, each with the device that made it and the values that it replaced.
@@ -31,21 +22,8 @@ extension Node {
   public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) async throws
     -> History.OfRecord
   {
-    try await history(limit) { try self.names.record(record, kind) }
+    try await HistoryReading(core).history(limit) { try core.names.record(record, kind) }
   }
-
-  /// Does the same as ``history(of:_:limit:)`` for a record given by name or id prefix; `profile` means the profile.
-  package func history(ofRecordNamed name: String, limit: Int) async throws -> History.OfRecord {
-    try await history(limit) { try self.names.anyRecord(name) }
-  }
-
-  private func history(_ limit: Int, _ find: () throws -> RecordRow) async throws -> History.OfRecord {
-    try await withWaymarkErrors {
-      try await inSlices { try await historyReader.history(of: try find(), limit, $0) }
-    }
-  }
-
-  var historyReader: HistoryReader { inspection().history }
 
   /// Returns the origin of each value of a record: which device wrote it, when, and which values lost to it.
   ///
@@ -55,17 +33,6 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) async throws -> RecordExplanation
   {
-    try await explanation { try self.names.record(record, kind) }
-  }
-
-  /// Does the same as ``explanation(ofRecord:_:)`` for a record given by name or id prefix.
-  package func explanation(ofRecordNamed name: String) async throws -> RecordExplanation {
-    try await explanation { try self.names.anyRecord(name) }
-  }
-
-  private func explanation(_ find: () throws -> RecordRow) async throws -> RecordExplanation {
-    try await withWaymarkErrors {
-      try await inSlices { try await historyReader.explanation(of: try find(), $0) }
-    }
+    try await HistoryReading(core).explanation { try core.names.record(record, kind) }
   }
 }

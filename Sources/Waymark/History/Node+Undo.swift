@@ -6,7 +6,7 @@ public import Wire
 extension Node {
   /// Returns what undoing an operation would revert and what it would leave unchanged, without writing anything.
   public func undoPreview(of operation: OperationID) async throws -> UndoSummary {
-    try await undo(.operation(operation.description), isPreview: true)
+    try await HistoryOperations(core).undo(.operation(operation.description), isPreview: true)
   }
 
   /// Reverts the values of an operation that are still visible, whichever device wrote it.
@@ -23,30 +23,17 @@ extension Node {
   ///   or `needs_yes` if everything would be left unchanged.
   @discardableResult
   public func undo(_ operation: OperationID, isForced: Bool = false) async throws -> UndoSummary {
-    try await undo(.operation(operation.description), isForced: isForced)
+    try await HistoryOperations(core).undo(.operation(operation.description), isForced: isForced)
   }
 
   /// Returns what ``undoNewest(isForced:)`` would do, without writing anything.
-  public func undoNewestPreview() async throws -> UndoSummary { try await undo(.newest, isPreview: true) }
+  public func undoNewestPreview() async throws -> UndoSummary { try await HistoryOperations(core).undo(.newest, isPreview: true) }
 
   /// Reverts this device's newest operation that is in effect and not itself an undo. Repeated calls go back step by
   /// step.
   @discardableResult
   public func undoNewest(isForced: Bool = false) async throws -> UndoSummary {
-    try await undo(.newest, isForced: isForced)
-  }
-
-  package func undo(
-    _ target: UndoTarget, isForced: Bool = false, isPreview: Bool = false
-  ) async throws -> UndoSummary {
-    try await withWaymarkErrors {
-      try await inSlices { pace in
-        try await Undoer(history: historyReader, isForced: isForced) { self.wall() }
-          .undo(target, isPreview: isPreview, pace) { undone, drafts, leastClock in
-            try write(Storage.Operation.undoVerb, target: undone, drafts, leastClock: leastClock)
-          }
-      }
-    }
+    try await HistoryOperations(core).undo(.newest, isForced: isForced)
   }
 
   /// Returns the operations of other devices that deleted more than a quarter of the records of a kind and have been
@@ -55,27 +42,9 @@ extension Node {
 
   /// Confirms that all current mass deletions were intended, so that they are no longer reported.
   public func acknowledgeMassDeletes() throws {
-    try withWaymarkErrors {
-      try MassDeletions.acknowledge(in: store)
-      loop.nodeChanged()
+    try core.withWaymarkErrors {
+      try MassDeletions.acknowledge(in: core.store)
+      core.loop.nodeChanged()
     }
-  }
-}
-
-extension NodeStatus.Notice {
-  /// Returns the notice about a mass deletion.
-  static func massDeletion(_ delete: MassDeletion) -> NodeStatus.Notice {
-    let parts = delete.kinds.map { deletion in
-      let name =
-        Registry.kind(named: deletion.kind.rawValue).map { deletion.before == 1 ? $0.name : $0.plural }
-        ?? "records"
-      return "\(deletion.deleted) of \(deletion.before) \(name)"
-    }
-    let operation = delete.operation.description.prefix(8)
-    return NodeStatus.Notice(
-      .massDeletion,
-      text: "\(delete.deviceName) deleted \(parts.joined(separator: " and ")) at "
-        + "\(CivilTime.sentenceText(delete.time.milliseconds)) (if that was intended: waymark status --acknowledge)",
-      next: .waymark("undo \(operation)"), .massDeletion(delete))
   }
 }

@@ -14,11 +14,11 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   /// The topics whose changes can affect the value. The passing of time can affect it too; see ``EvaluationTime``.
   let topics: Set<Topic>
   /// Reads the value. The read must not report a change to watchers, or a watcher would wake itself.
-  let read: @Sendable (isolated Node, inout EvaluationTime) throws -> Value
+  let read: @Sendable (NodeCore, inout EvaluationTime) throws -> Value
 
   init(
     _ name: LiveQueryName, _ topics: Set<Topic>,
-    _ read: @escaping @Sendable (isolated Node, inout EvaluationTime) throws -> Value
+    _ read: @escaping @Sendable (NodeCore, inout EvaluationTime) throws -> Value
   ) {
     self.name = name
     self.topics = topics

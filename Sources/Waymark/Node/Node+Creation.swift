@@ -132,7 +132,7 @@ extension Node {
   }
 
   /// Adds signed statements to the circle and sends them to peers.
-  package func add(_ statements: [Statement]) { loop.handle(.statementsAdded(statements.map(\.bytes))) }
+  package func add(_ statements: [Statement]) { core.loop.handle(.statementsAdded(statements.map(\.bytes))) }
 }
 
 extension Home {

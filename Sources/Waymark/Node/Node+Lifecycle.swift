@@ -15,42 +15,18 @@ extension Node {
   ///   already serving.
   @discardableResult
   public func serve(listen: String, peers: [String] = [], discovers: Bool = false) throws -> String {
-    try checkOpen()
-    if let serving = connections.serving {
+    try core.checkOpen()
+    if let serving = core.connections.serving {
       throw WaymarkError.failed(
         .serving, "This node is already serving, at \(serving.listening).", next: .waymark("status"))
     }
-    try checkKeysAdmitted()
+    try core.checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
       throw WaymarkError.badValue("listen", listen, allowed: "expected ADDR:PORT, such as [::]:7433")
     }
-    let address = try connections.serve(at: endpoint, peers: peers, discovers: discovers)
-    maintenance.pruneBackups()
-    scheduleRenewal()
+    let address = try core.connections.serve(at: endpoint, peers: peers, discovers: discovers)
+    core.maintenance.pruneBackups()
+    OwnPremiumIssue(core).scheduleRenewal()
     return address
   }
-
-  package var isServing: Bool { connections.serving != nil }
-
-  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
-  package func checkServing() throws {
-    try checkOpen()
-    guard isServing else { throw WaymarkError.notServing }
-  }
-
-  /// Dials all disconnected peers now instead of at their next scheduled attempt.
-  package func hurry() {
-    guard replicator.isOpen, isServing else { return }
-    connections.handle(.hurried)
-  }
-}
-
-extension WaymarkError {
-  static let noOtherDevice = WaymarkError(
-    exitCode: ExitCode.notRunning, code: .onlyDevice, message: "There is no other device in the circle yet.",
-    next: .waymark("invite"))
-
-  static let notServing = WaymarkError(
-    exitCode: ExitCode.notRunning, code: .notRunning, message: "The node is not running.",
-    next: .waymark("run"))
 }

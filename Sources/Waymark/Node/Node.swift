@@ -1,8 +1,5 @@
 package import Engine
-import FileStore
 package import Membership
-import Replication
-import Sodium
 package import Storage
 import Synchronization
 import Transport
@@ -18,20 +15,9 @@ public actor Node {
   nonisolated let executor: QueueExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  package let identity: Identity
   nonisolated let clock: any NodeClock
-  package let logger: NodeLog
-  let loop: EventLoop
-  let connections: Connections
-  let maintenance: StoreMaintenance
-  let shell: NodeShell
-  let countedOperation = CountedOperation()
-  var waiters = Waiters()
-  var renewal: PremiumRenewal
-  /// Whether this device turns sync on when another device invites it to.
-  var followsInvitations = false
-  /// The operations that are adding files.
-  var additions: [FileAddition] = []
+  /// The parts of the node.
+  package let core: NodeCore
   /// The number of commands being carried out.
   nonisolated let commandsUnderWay = Atomic(0)
   /// Stops the control socket; nil unless the node serves one.
@@ -70,71 +56,39 @@ public actor Node {
   ) throws {
     try WaymarkError.checkSignatureRule()
     self.home = home
-    self.identity = identity
-    self.logger = log
-    renewal = PremiumRenewal(passphrase: passphrase)
     clock = environment.clock
     executor = QueueExecutor(label: "waymark.node")
-    let purchases = try environment.purchases ?? home.purchases
-    let stored = try StoredState(store, purchases)
-    let waiting = try stored.admission(of: identity, in: home)
-    let remembered = try PeerHistory(store)
-    let replicator = try Replicator(
-      store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
-      localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
-      seed: randomSeed(),
-      random16: random16)
-    loop = EventLoop(replicator, executor: executor, clock: clock)
-    maintenance = StoreMaintenance(loop, home: home, log: log)
-    connections = try Connections(
-      loop, maintenance, identity: identity, waiting: waiting, transport: environment.transport, log: log,
-      paused: stored.pausedPeers, remembered: remembered)
-    shell = NodeShell(loop, connections, maintenance, log: log)
-    replicator.shell = shell
-    loop.node = self
+    core = try NodeCore(
+      home: home, identity: identity, passphrase: passphrase, store: store, in: environment, executor: executor,
+      log: log)
   }
 
-  package var replicator: Replicator { loop.replicator }
+  package var store: Store { core.store }
 
-  package var store: Store { loop.store }
+  package var replicator: Replicator { core.replicator }
 
-  var replica: Replica { loop.replica }
+  package var identity: Identity { core.identity }
 
   /// The circle as this node knows it.
-  package var circle: Circle { loop.circle }
-
-  /// Checks that the node is open and its store usable. Call this again after each `await`, because the node may have
-  /// closed in the meantime.
-  ///
-  /// - Throws: `WaymarkError` if the node is closed or its disk has failed.
-  package func checkOpen() throws {
-    guard replicator.isOpen else { throw WaymarkError.closed }
-    if let failure = maintenance.failure { throw failure }
-  }
+  package var circle: Circle { core.circle }
 
   /// Registers the control socket, which is stopped when the node closes.
-  package func servesCommands(stop: @escaping @Sendable () -> Void) { stopControl = stop }
+  package func servesCommands(stop: @escaping @Sendable () -> Void) {
+    stopControl = stop
+    core.answersCommands = true
+  }
 
   /// Registers the live page, which is stopped when the node closes; nil once it has stopped.
   package func servesPage(_ page: (any ServedPage)?) { servedPage = page }
 
   /// Disconnects, ends all waits and watches, and closes the store. Calling it again does nothing.
   public func close() {
-    guard replicator.isOpen else { return }
+    guard core.replicator.isOpen else { return }
     stopControl?()
     stopControl = nil
     servedPage?.stop()
     servedPage = nil
-    connections.remember()
-    connections.stop()
-    loop.timers.cancelAll()
-    waiters.endAll()
-    for addition in additions { addition.end() }
-    loop.watching.cancelAll()
-    // Checkpoints now, so that the next start has nothing to do.
-    if maintenance.failure == nil { try? store.rest() }
-    replicator.close()
-    shell.endFiles()
+    core.close()
   }
 }
 

@@ -6,8 +6,8 @@ extension Node {
   public func mirrorPreview(
     of peer: DeviceKey, _ scope: OverrideScope = .everything
   ) async throws -> OverrideSummary {
-    try await withWaymarkErrors {
-      try await OverrideOperation(from: peer, scope, isPreview: true).run(on: self)
+    try await core.withWaymarkErrors {
+      try await OverrideOperation(from: peer, scope, isPreview: true).run(on: core)
     }
   }
 
@@ -28,15 +28,15 @@ extension Node {
     _ peer: DeviceKey, _ scope: OverrideScope = .everything,
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> OverrideSummary {
-    try await withWaymarkErrors {
-      try await OverrideOperation(from: peer, scope, isPreview: false).run(on: self, progress)
+    try await core.withWaymarkErrors {
+      try await OverrideOperation(from: peer, scope, isPreview: false).run(on: core, progress)
     }
   }
 
   /// Returns what ``overrideCircle(_:progress:)`` would change on the other devices, without writing anything.
   public func assertPreview(_ scope: OverrideScope = .everything) async throws -> OverrideSummary {
-    try await withWaymarkErrors {
-      try await OverrideOperation(from: nil, scope, isPreview: true).run(on: self)
+    try await core.withWaymarkErrors {
+      try await OverrideOperation(from: nil, scope, isPreview: true).run(on: core)
     }
   }
 
@@ -46,8 +46,8 @@ extension Node {
   public func overrideCircle(
     _ scope: OverrideScope = .everything, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> OverrideSummary {
-    try await withWaymarkErrors {
-      try await OverrideOperation(from: nil, scope, isPreview: false).run(on: self, progress)
+    try await core.withWaymarkErrors {
+      try await OverrideOperation(from: nil, scope, isPreview: false).run(on: core, progress)
     }
   }
 }

@@ -1,6 +1,6 @@
 import Engine
 import Foundation
-package import Membership
+import Membership
 import Replication
 import Storage
 import Transport
@@ -15,16 +15,16 @@ extension Node {
   /// - Parameter address: `ADDR:PORT`, such as `192.168.1.20:7433`.
   /// - Throws: `WaymarkError` with the code `bad_value` if the address is invalid.
   public func addPeer(at address: String) throws {
-    try withWaymarkErrors {
+    try core.withWaymarkErrors {
       if let obstacle = SocketAddress.obstacle(toDialling: address) {
         throw WaymarkError.badValue("address", address, allowed: obstacle)
       }
-      let stored = try store.metaLines(MetaKey.addresses)
+      let stored = try core.store.metaLines(MetaKey.addresses)
       if !stored.contains(address) {
-        try store.setMetaLines(MetaKey.addresses, stored + [address])
+        try core.store.setMetaLines(MetaKey.addresses, stored + [address])
       }
-      connections.handle(.addressGiven(address))
-      connections.handle(.hurried)
+      core.connections.handle(.addressGiven(address))
+      core.connections.handle(.hurried)
     }
   }
 
@@ -32,16 +32,16 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if the address was not added.
   public func removePeer(at address: String) throws {
-    try withWaymarkErrors {
-      let stored = try store.metaLines(MetaKey.addresses)
+    try core.withWaymarkErrors {
+      let stored = try core.store.metaLines(MetaKey.addresses)
       guard stored.contains(address) else {
         throw WaymarkError.notFound("added address", address, next: .waymark("peers"))
       }
-      try store.setMetaLines(MetaKey.addresses, stored.filter { $0 != address })
-      connections.handle(.addressRemoved(address))
+      try core.store.setMetaLines(MetaKey.addresses, stored.filter { $0 != address })
+      core.connections.handle(.addressRemoved(address))
       // The address may also be one that a member announces.
-      connections.learnAddresses()
-      loop.nodeChanged()
+      core.connections.learnAddresses()
+      core.loop.nodeChanged()
     }
   }
 
@@ -54,13 +54,13 @@ extension Node {
   public func resume(_ peer: DeviceKey) throws { try setPaused(peer, false) }
 
   private func setPaused(_ peer: DeviceKey, _ isPaused: Bool) throws {
-    try withWaymarkErrors {
-      let device = try self.peer(named: peer.description).device
-      var paused = connections.peering.paused
+    try core.withWaymarkErrors {
+      let device = try core.peer(named: peer.description).device
+      var paused = core.connections.peering.paused
       if isPaused { paused.insert(device) } else { paused.remove(device) }
-      try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
-      connections.handle(isPaused ? .paused(device) : .resumed(device))
-      loop.nodeChanged()
+      try core.store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
+      core.connections.handle(isPaused ? .paused(device) : .resumed(device))
+      core.loop.nodeChanged()
     }
   }
 
@@ -71,12 +71,12 @@ extension Node {
   ///   - name: the new name; nil for the name that the peer has in the circle.
   /// - Throws: `WaymarkError` with the code `bad_value` if the name is invalid.
   public func rename(_ peer: DeviceKey, to name: String?) throws {
-    try withWaymarkErrors {
-      let peer = try self.peer(named: peer.description)
-      let new = try connections.names.checked(name ?? "", for: peer)
-      try maintenance.checkDisk()
-      try maintenance.withRoom { try connections.remembered.keep(name: new, of: peer.device, in: store) }
-      loop.nodeChanged()
+    try core.withWaymarkErrors {
+      let peer = try core.peer(named: peer.description)
+      let new = try core.connections.names.checked(name ?? "", for: peer)
+      try core.maintenance.checkDisk()
+      try core.maintenance.withRoom { try core.connections.remembered.keep(name: new, of: peer.device, in: core.store) }
+      core.loop.nodeChanged()
     }
   }
 
@@ -87,25 +87,11 @@ extension Node {
   ///   - count: the number of measurements, 1 to 20.
   /// - Throws: `WaymarkError` whose code names the obstacle, such as `offline` or `no_answer`.
   public func ping(_ peer: DeviceKey, count: Int = 3) async throws -> Peer.Ping {
-    try checkServing()
-    var trips: [Duration] = []
-    for _ in 0..<min(max(count, 1), 20) {
-      trips.append(try await PeerInquiry(peer: peer).roundTrip(on: self))
-    }
-    return Peer.Ping(
-      device: peer, name: name(of: peer), address: connections.serving?.lastAddress[peer], roundTrips: trips)
+    try await PeerInquiry(peer: peer).ping(count: count, on: core)
   }
 
   /// The number of connected peers, and the number of all other devices of the circle.
-  package var company: (connected: Int, others: Int) {
-    let others = connections.others
-    return (others.count { replica.session(with: $0) != nil }, others.count)
-  }
-
-  /// Finds a peer by a unique prefix of its id, or by its name.
-  package func peer(named name: String) throws -> Member {
-    try connections.names.peer(named: name, besides: identity.device)
-  }
+  package var company: (connected: Int, others: Int) { core.company }
 
   // MARK: Explanations
 
@@ -113,38 +99,6 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
-    try withWaymarkErrors {
-      let status = try inspection().status()
-      guard let peer = status.peers.first(where: { $0.device == device }) else {
-        throw WaymarkError.notFound("peer", device.description, next: .waymark("peers"))
-      }
-      let own = status.causes.filter { $0.peer?.device == device }
-      let others = status.causes.filter { $0.peer == nil && $0.reason == peer.consequenceOf }
-      return PeerExplanation(
-        peer: peer, causes: own + others, holds: status.replicationRisk.devices.first { $0.device == device })
-    }
-  }
-
-  /// Finds the peer or the record with the given name.
-  ///
-  /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` if both a peer and a record match.
-  package func explainedSubject(_ subject: String) throws -> ExplainedSubject {
-    let peers = connections.names.peers(matching: subject, besides: identity.device)
-    let records = (try? names.anyRecordLabels(subject)) ?? []
-    if peers.isEmpty, records.isEmpty {
-      if [name(of: identity.device), identity.device.description].contains(subject) {
-        throw WaymarkError.usage(
-          "“\(shortened(subject))” is this device; `why` explains another device or a record.",
-          next: .waymark("status"))
-      }
-      throw WaymarkError.notFound(
-        "peer or record", subject, next: "\(waymark: "peers"), or \(waymark: "history")")
-    }
-    if !peers.isEmpty, !records.isEmpty {
-      throw WaymarkError.ambiguous(
-        "thing", subject,
-        peers.map { "peer \(name(of: $0.device))  \($0.device)" } + NameResolver.shown(records))
-    }
-    return peers.isEmpty ? .record(subject) : .peer(try peer(named: subject))
+    try core.withWaymarkErrors { try PeerExplanation(of: device, in: core.inspection().status()) }
   }
 }

@@ -1,6 +1,6 @@
 import Engine
 public import Foundation
-package import Membership
+import Membership
 import Replication
 import Storage
 package import Wire
@@ -8,27 +8,7 @@ package import Wire
 extension Node {
   /// Returns the entitlements of this circle, the earliest first.
   public func entitlements() throws -> [EntitlementSummary] {
-    try withWaymarkErrors { premiumSummary.entitlements }
-  }
-
-  package var premiumSummary: PremiumSummary {
-    let now = replica.gateTime(now: wall())
-    let held = circle.evaluation.entitlements.sorted {
-      ($0.body.notBefore, $0.body.serial) < ($1.body.notBefore, $1.body.serial)
-    }
-    return PremiumSummary(
-      premium: SyncState.Premium(replica.ownGate(now: wall())), text: connections.exclusion?.text,
-      next: connections.exclusion.map(\.next)
-        ?? (replica.ownGate(now: wall()).isPremium ? nil : ownPremiumStep),
-      purchases: purchaseSummaries, appAccountToken: appAccountToken,
-      entitlements: held.map { EntitlementSummary($0, in: circle, for: identity.device, at: now) },
-      issuers: circle.evaluation.issuers.sorted())
-  }
-
-  /// The issuers that the circle trusts, followed by those that it has withdrawn.
-  package var issuers: [IssuerSummary] {
-    let all = circle.evaluation.pinnedIssuers.sorted().map { IssuerSummary($0, in: circle) }
-    return all.filter { !$0.withdrawn } + all.filter(\.withdrawn)
+    try core.withWaymarkErrors { PremiumOperations(core).summary.entitlements }
   }
 
   /// Installs an entitlement from a purchase or an issuer. The entitlement syncs to the other devices automatically.
@@ -41,7 +21,7 @@ extension Node {
   @discardableResult
   public func install(entitlement bytes: Data) throws -> SyncState {
     let place = "the given data"
-    try withWaymarkErrors { try install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place) }
+    try core.withWaymarkErrors { try PremiumOperations(core).install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place) }
     return try syncState()
   }
 
@@ -49,22 +29,8 @@ extension Node {
   @discardableResult
   public func installEntitlement(at file: URL) throws -> SyncState {
     let path = file.path(percentEncoded: false)
-    try withWaymarkErrors { try install(try Issuer.readCertificate(path), from: path) }
+    try core.withWaymarkErrors { try PremiumOperations(core).install(try Issuer.readCertificate(path), from: path) }
     return try syncState()
-  }
-
-  /// Installs an entitlement, unless the circle already has it.
-  ///
-  /// - Parameter place: where the statement comes from, for error messages.
-  @discardableResult
-  package func install(_ statement: Statement, from place: String) throws -> (
-    entitlement: EntitlementSummary, isNew: Bool
-  ) {
-    let entitlement = try circle.entitlement(statement, from: place)
-    let isNew = circle.statement(statement.id) == nil
-    if isNew { loop.handle(.statementsAdded([statement.bytes])) }
-    let now = replica.gateTime(now: wall())
-    return (EntitlementSummary(entitlement, in: circle, for: identity.device, at: now), isNew)
   }
 
   /// Makes the circle trust an issuer of entitlements.
@@ -74,25 +40,10 @@ extension Node {
   ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
   /// - Throws: `WaymarkError` with the code `issuer_withdrawn` if the circle has withdrawn its trust in this key.
   public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
-    try withWaymarkErrors {
+    try core.withWaymarkErrors {
       let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
-      try trust(issuer, rootKey: rootKey?.path(percentEncoded: false), passphrase: nil)
+      try PremiumOperations(core).trust(issuer, rootKey: rootKey?.path(percentEncoded: false), passphrase: nil)
     }
-  }
-
-  /// Makes the circle trust an issuer of entitlements.
-  ///
-  /// - Parameter passphrase: the passphrase of the root key, if it is sealed; nil to prompt for it.
-  /// - Returns: whether the issuer was added; false if the circle already trusted it.
-  @discardableResult
-  package func trust(_ issuer: DeviceKey, rootKey: String?, passphrase: Passphrase?) throws -> Bool {
-    let root = try RootKey.read(
-      rootKey, at: home, of: circle, passphrases(passphrase), for: "Trusting an issuer")
-    guard !circle.evaluation.isWithdrawn(issuer: issuer) else { throw WaymarkError.withdrawn(issuer: issuer) }
-    guard !circle.evaluation.issuers.contains(issuer) else { return false }
-    let body = IssuerStatement(circle: circle.id, root: DeviceKey(root), issuers: [issuer], issued: wall())
-    loop.handle(.statementsAdded([try Statement(signing: body, with: root).bytes]))
-    return true
   }
 
   // MARK: Mock purchases
@@ -105,13 +56,8 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `usage` in other builds.
   @discardableResult
   public func buyMockPremium(until end: Date? = nil) throws -> SyncState {
-    try withWaymarkErrors {
-      let (purchase, now, end) = (try MockPurchase(), wall(), end?.milliseconds)
-      if let end { try MockPurchase.check(end, typed: CivilTime.text(end), now: now) }
-      let statement = try purchase.statement(
-        circle: circle.id, device: identity.device, now: now, until: end)
-      try keepMockPurchase(end.map { Array(String($0).utf8) } ?? [])
-      loop.handle(.statementsAdded([statement.bytes]))
+    try core.withWaymarkErrors {
+      try PremiumOperations(core).buyMock(until: end)
     }
     return try syncState()
   }
@@ -119,17 +65,89 @@ extension Node {
   /// Cancels a mock purchase, with the effect of an expired subscription: records stay where they are.
   @discardableResult
   public func cancelMockPremium() throws -> SyncState {
-    try withWaymarkErrors {
-      _ = try MockPurchase()
-      try keepMockPurchase(nil)
+    try core.withWaymarkErrors {
+      try PremiumOperations(core).cancelMock()
     }
     return try syncState()
   }
 
-  private func keepMockPurchase(_ end: [UInt8]?) throws {
-    try store.setMeta(MetaKey.mockPurchase, end)
-    replicator.setLocalPremium(try LocalPremium(store))
-    // The replica evaluates its gate only at a deadline or when it is told that the preference changed.
-    loop.handle(.preferenceChanged(replica.preference))
+  // MARK: Purchases in the App Store
+
+  /// The token that ties a purchase in the App Store to this circle. Pass it to StoreKit with every purchase:
+  ///
+  /// ```swift
+  /// try await product.purchase(options: [.appAccountToken(node.appAccountToken)])
+  /// ```
+  ///
+  /// A purchase that was made without it gives no premium, because anyone could show a copy of it.
+  public var appAccountToken: UUID { core.circle.id.appAccount }
+
+  /// Installs a purchase in the App Store: shows it to all devices of the circle, which verify it themselves.
+  ///
+  /// Call this at each launch for the transactions in StoreKit's `Transaction.currentEntitlements`, and for each of
+  /// `Transaction.updates`, refunds and expired ones included. A transaction that changes nothing is not sent again.
+  ///
+  /// - Parameters:
+  ///   - transaction: the transaction's `jwsRepresentation`.
+  ///   - renewal: the `jwsRepresentation` of the subscription's renewal info, which has the end of a grace period.
+  /// - Returns: the resulting sync state.
+  /// - Throws: `WaymarkError` with the code `purchase_unreadable`, `purchase_not_genuine`, `purchase_not_bound` or
+  ///   `purchase_not_listed`.
+  @discardableResult
+  public func install(purchase transaction: String, renewal: String? = nil) throws -> SyncState {
+    try core.withWaymarkErrors { _ = try PremiumOperations(core).install(SignedPurchase(transaction: transaction, renewal: renewal)) }
+    return try syncState()
+  }
+
+  /// Returns the purchases in the App Store that were made for this circle, those that were confirmed last first.
+  public func purchases() throws -> [PurchaseSummary] {
+    try core.withWaymarkErrors { PremiumOperations(core).purchases }
+  }
+
+  // MARK: Withdrawals
+
+  /// Withdraws the trust of this circle in an issuer, on all devices and for good. Its entitlements count no longer,
+  /// including those that it signs later.
+  ///
+  /// - Parameters:
+  ///   - issuer: the issuer's public key: ``EntitlementSummary/issuer``.
+  ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
+  /// - Returns: the resulting sync state.
+  /// - Throws: `WaymarkError` with the code `unknown_issuer` if the circle never trusted the issuer, or `root_key`.
+  @discardableResult
+  public func untrustIssuer(_ issuer: DeviceKey, rootKey: URL? = nil) throws -> SyncState {
+    try withdraw(.issuer(issuer.description), rootKey: rootKey, issuerKey: nil)
+  }
+
+  /// Removes an entitlement, on all devices and for good. It can't be installed again; another entitlement can.
+  ///
+  /// The root key may remove every entitlement, and an issuer those that it signed.
+  ///
+  /// - Parameters:
+  ///   - id: ``EntitlementSummary/id``.
+  ///   - issuerKey: the key file of the issuer that signed the entitlement; nil to sign with the root key, or with the
+  ///     key with which this device issued the entitlement to its own circle.
+  ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
+  /// - Returns: the resulting sync state.
+  /// - Throws: `WaymarkError` with the code `not_found`, `root_key`, or `unknown_issuer` if `issuerKey` is the key of
+  ///   another issuer.
+  @discardableResult
+  public func removeEntitlement(_ id: String, issuerKey: URL? = nil, rootKey: URL? = nil) throws -> SyncState
+  {
+    // A part of an id may name another entitlement tomorrow, and a removal is final.
+    guard id.count == 64 else { throw WaymarkError.notFound("entitlement", id) }
+    return try withdraw(.entitlements([id]), rootKey: rootKey, issuerKey: issuerKey)
+  }
+
+  private func withdraw(
+    _ subject: WithdrawalRequest.Subject, rootKey: URL?, issuerKey: URL?
+  ) throws -> SyncState {
+    var request = WithdrawalRequest(subject)
+    request.rootKey = rootKey?.path(percentEncoded: false)
+    request.issuerKey = issuerKey?.path(percentEncoded: false)
+    // Apps ask for confirmation themselves.
+    request.isConfirmed = true
+    try core.withWaymarkErrors { _ = try WithdrawalOperation(core).withdraw(request) }
+    return try syncState()
   }
 }

@@ -42,8 +42,8 @@ extension Node {
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
     changes.save(record)
-    return try withWaymarkErrors {
-      let isNew = try store.record(record.key) == nil
+    return try core.withWaymarkErrors {
+      let isNew = try core.store.record(record.key) == nil
       return try applied(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")").stored(record)
     }
   }
@@ -65,7 +65,7 @@ extension Node {
   public func update<Owner: Record>(
     _ type: Owner.Type, _ id: UUID, _ edit: @Sendable (inout Owner) throws -> Void
   ) throws -> Owner {
-    var record = try withWaymarkErrors { try store.editable(type, id) }
+    var record = try core.withWaymarkErrors { try core.store.editable(type, id) }
     try edit(&record)
     return try save(record)
   }
@@ -77,7 +77,7 @@ extension Node {
   public func save<Owner: Record>(_ records: [Owner]) throws -> [Owner] {
     var changes = Changes()
     changes.save(records)
-    return try withWaymarkErrors {
+    return try core.withWaymarkErrors {
       let saved = try applied(changes, "\(Owner.kind.name).save")
       return try records.map { try saved.stored($0) }
     }
@@ -99,7 +99,7 @@ extension Node {
     changes.save(first)
     changes.save(second)
     repeat changes.save(each others)
-    let saved = try withWaymarkErrors { try applied(changes, "app.change") }
+    let saved = try core.withWaymarkErrors { try applied(changes, "app.change") }
     do {
       return (try saved.stored(first), try saved.stored(second), repeat try saved.stored(each others))
     } catch {
@@ -148,20 +148,13 @@ extension Node {
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
-    try withWaymarkErrors { try write(changes.prepared(label, in: store, now: wall()).change) }
+    try core.withWaymarkErrors { try core.write(changes.prepared(label, in: core.store, now: core.wall()).change) }
   }
 
   /// Writes changes as one operation, and returns the prepared changes, from which the saved records can be read.
   private func applied(_ changes: Changes, _ label: String) throws -> Changes.Prepared {
-    let prepared = try changes.prepared(label, in: store, now: wall())
-    try write(prepared.change)
+    let prepared = try changes.prepared(label, in: core.store, now: core.wall())
+    try core.write(prepared.change)
     return prepared
-  }
-
-  /// Writes a prepared change as one operation. Returns nil if the change is empty.
-  @discardableResult
-  package func write(_ change: PreparedChange) throws -> OperationID? {
-    guard !change.isEmpty else { return nil }
-    return try write(change.verb, change.entries, leastClock: change.leastClock)
   }
 }

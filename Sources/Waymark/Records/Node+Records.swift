@@ -37,14 +37,14 @@ extension Node {
   ///   - kind: the kind of the records; nil to search all kinds.
   ///   - limit: the greatest number of records that are returned. All of them are counted.
   public func find(_ text: String, kind: RecordKind? = nil, limit: Int = 100) throws -> SearchResult {
-    try withWaymarkErrors {
+    try core.withWaymarkErrors {
       let known = try kind.map { kind in
         guard let known = Registry.kind(named: kind.rawValue) else {
           throw WaymarkError.notFound("kind of record", kind.rawValue)
         }
         return known
       }
-      return try Search(store: store, text: text, kind: known, limit: limit).result()
+      return try Search(store: core.store, text: text, kind: known, limit: limit).result()
     }
   }
 
@@ -59,19 +59,18 @@ extension Node {
   /// }
   /// ```
   public func deleted<Owner: Record>(_ type: Owner.Type) throws -> [Deleted<Owner>] {
-    try withWaymarkErrors { try Trash(store: store).deleted(type) { self.name(of: $0) } }
+    try core.withWaymarkErrors { try Trash(store: core.store).deleted(type) { core.name(of: $0) } }
   }
 
   /// Returns the reader and writer of records that are given as text, for the command line.
   ///
   /// - Parameter zone: the person's time zone; nil for the time zone of this process.
   package func typedRecords(zone: String?) -> TypedRecords {
-    TypedRecords(
-      store: store, home: home, now: wall(), zone: zone, deviceName: { self.name(of: $0) },
-      fileState: { try self.fileState(of: $0) })
+    let core = core
+    return TypedRecords(
+      store: core.store, home: home, now: core.wall(), zone: zone, deviceName: { core.name(of: $0) },
+      fileState: { try FileReading(core).fileState(of: $0) })
   }
-
-  var names: NameResolver { NameResolver(store: store) }
 
   // MARK: Habits
 
@@ -88,10 +87,10 @@ extension Node {
   public func addEntry(
     to habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> HabitEntry {
-    try withWaymarkErrors {
-      let (id, change) = try HabitDayEntries(store, of: habit, day, zone, now: wall()).adding(value)
-      try write(change)
-      guard let entry = try store.record(HabitEntry.self, id) else {
+    try core.withWaymarkErrors {
+      let (id, change) = try HabitDayEntries(core.store, of: habit, day, zone, now: core.wall()).adding(value)
+      try core.write(change)
+      guard let entry = try core.store.record(HabitEntry.self, id) else {
         throw WaymarkError.notFound("entry", RecordID(id).uuid)
       }
       return entry
@@ -108,9 +107,9 @@ extension Node {
   public func setValue(
     _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> OperationID? {
-    try withWaymarkErrors {
-      let entries = try HabitDayEntries(store, of: habit, day, zone, now: wall())
-      return try write(value.map { try entries.setting($0) } ?? entries.clearing())
+    try core.withWaymarkErrors {
+      let entries = try HabitDayEntries(core.store, of: habit, day, zone, now: core.wall())
+      return try core.write(value.map { try entries.setting($0) } ?? entries.clearing())
     }
   }
 }

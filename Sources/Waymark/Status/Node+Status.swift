@@ -1,4 +1,4 @@
-package import Wire
+import Wire
 
 extension Node {
   /// Returns the current status of this node.
@@ -7,13 +7,7 @@ extension Node {
   public func status() throws -> NodeStatus { try read(.status) }
 
   /// Returns the metrics of this node in the Prometheus text format, version 0.0.4.
-  public func metrics() throws -> String { try withWaymarkErrors { try currentMetrics().text } }
+  public func metrics() throws -> String { try core.withWaymarkErrors { try currentMetrics().text } }
 
-  package func currentMetrics() throws -> Metrics { try inspection().metrics() }
-
-  /// Returns an inspection of the node at this moment.
-  func inspection() -> NodeInspection { NodeInspection(of: self, now: wall()) }
-
-  /// Returns the name under which this device shows the given device.
-  package func name(of device: DeviceKey) -> String { connections.name(of: device) }
+  package func currentMetrics() throws -> Metrics { try core.inspection().metrics() }
 }

@@ -19,15 +19,15 @@ extension Node {
   ///   `entitlement_not_yet_valid` if the device has no premium, or `needs_yes` if a required confirmation is missing.
   @discardableResult
   public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
-    try await withWaymarkErrors {
-      try checkPremium()
-      if !replica.preference, !isConfirmed, let question = try await SyncComparison.question(on: self) {
+    try await core.withWaymarkErrors {
+      try core.checkPremium()
+      if !core.replica.preference, !isConfirmed, let question = try await SyncComparison.question(on: core) {
         throw question
       }
       // Asking the peers took time: the node may have closed or the entitlement expired.
-      try checkOpen()
-      try checkPremium()
-      try setSync(true)
+      try core.checkOpen()
+      try core.checkPremium()
+      try core.setSync(true)
     }
     return try syncState()
   }
@@ -35,9 +35,9 @@ extension Node {
   /// Turns off sync of records on this device. All records stay on the device. This works without premium, too.
   @discardableResult
   public func turnSyncOff() throws -> SyncState {
-    try withWaymarkErrors {
-      try replicator.dropOverride()
-      try setSync(false)
+    try core.withWaymarkErrors {
+      try core.replicator.dropOverride()
+      try core.setSync(false)
     }
     return try syncState()
   }
@@ -46,11 +46,11 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `not_running` unless the node is serving.
   public func syncNow() throws {
-    try withWaymarkErrors {
-      try checkServing()
-      try checkNotExcluded()
-      connections.handle(.hurried)
-      for link in replica.sessions.keys.sorted() { loop.handle(.timer(.beat(link))) }
+    try core.withWaymarkErrors {
+      try core.checkServing()
+      try core.checkNotExcluded()
+      core.connections.handle(.hurried)
+      for link in core.replica.sessions.keys.sorted() { core.loop.handle(.timer(.beat(link))) }
     }
   }
 
@@ -73,15 +73,15 @@ extension Node {
 
   /// - Parameter lanes: the lanes to wait for. Closed lanes are skipped; if none is open, the node is not in sync.
   package func waitUntilInSync(with peer: DeviceKey?, lanes: [Lane], timeout: Duration) async throws {
-    try await withWaymarkErrors {
-      try checkServing()
-      try checkNotExcluded(exitCode: ExitCode.notInSync)
-      guard !connections.others.isEmpty else { throw WaymarkError.noOtherDevice }
+    try await core.withWaymarkErrors {
+      try core.checkServing()
+      try core.checkNotExcluded(exitCode: ExitCode.notInSync)
+      guard !core.connections.others.isEmpty else { throw WaymarkError.noOtherDevice }
       let milliseconds = max(timeout.wholeMilliseconds, 0)
-      let isMet = try await wait(milliseconds: milliseconds) {
+      let isMet = try await core.wait(milliseconds: milliseconds) {
         $0.inspection().isInSync(with: peer, lanes)
       }
-      guard isMet else { throw inspection().notInSync(with: peer, lanes) }
+      guard isMet else { throw core.inspection().notInSync(with: peer, lanes) }
     }
   }
 
@@ -90,35 +90,23 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_running` unless the node is serving; without premium, the same errors
   ///   as ``turnSyncOn(isConfirmed:)``.
   public func syncPreview() async throws -> SyncPreview {
-    try await withWaymarkErrors {
-      try checkServing()
-      try checkPremium()
-      return try await SyncComparison.run(on: self)
+    try await core.withWaymarkErrors {
+      try core.checkServing()
+      try core.checkPremium()
+      return try await SyncComparison.run(on: core)
     }
   }
 
-  /// Throws unless this device has premium; the error tells how to get premium.
-  package func checkPremium() throws {
-    try checkNotExcluded()
-    let gate = replica.ownGate(now: wall())
-    guard !gate.isPremium else { return }
-    let reason = Reason(gate.premiumReason ?? .freeTier)
-    throw WaymarkError(
-      exitCode: ExitCode.needsPremium, code: reason,
-      message: reason == .freeTier
-        ? "Sync of records needs premium." : "Sync of records needs premium; \(reason.sentence()).",
-      next: "\(ownPremiumStep), or with an entitlement from an issuer: \(waymark: "entitlement install FILE")"
-    )
+  /// Turns on sync of records here, and invites all other devices to do the same.
+  ///
+  /// - Parameter isConfirmed: see ``turnSyncOn(isConfirmed:)``.
+  @discardableResult
+  public func turnSyncOnEverywhere(isConfirmed: Bool = false) async throws -> SyncState {
+    try await turnSyncOn(isConfirmed: isConfirmed)
+    try core.withWaymarkErrors { _ = try core.setSetting(SyncInvitation.key, to: .bool(true)) }
+    return try syncState()
   }
 
-  /// Stores the preference. A preference that was never stored is off, too, but then the person has not decided yet.
-  func setSync(_ isOn: Bool) throws {
-    let stored: [UInt8] = [isOn ? 1 : 0]
-    if try store.meta(MetaKey.preference) != stored {
-      try store.setMeta(MetaKey.preference, stored)
-      loop.nodeChanged()
-    }
-    guard replica.preference != isOn else { return }
-    loop.handle(.preferenceChanged(isOn))
-  }
+  /// Follows invitations to sync from now on; see `NodeCore.followSyncInvitations()`.
+  package func followSyncInvitations() { core.followSyncInvitations() }
 }

@@ -94,7 +94,7 @@ extension TestCircle {
     var found: [(String, NodeDiagnostics)] = []
     for name in names {
       // A closed node has no diagnostics, so it is skipped.
-      if let diagnostics = try? await NodeDiagnostics(of: self[name]), diagnostics.isServing {
+      if let diagnostics = try? await self[name].withCore({ try NodeDiagnostics(of: $0) }), diagnostics.isServing {
         found.append((name, diagnostics))
       }
     }
@@ -142,8 +142,8 @@ extension TestCircle {
   }
 
   private func difference(_ lane: Lane, _ one: String, _ other: String) async throws -> String {
-    let here = try await NodeDiagnostics.content(of: self[one], lane)
-    let there = try await NodeDiagnostics.content(of: self[other], lane)
+    let here = try await self[one].withCore { try NodeDiagnostics.content(of: $0, lane) }
+    let there = try await self[other].withCore { try NodeDiagnostics.content(of: $0, lane) }
     var lines: [String] = []
     for key in Set(here.keys).union(there.keys).sorted() {
       switch (here[key], there[key]) {
@@ -178,7 +178,7 @@ extension TestCircle {
   /// Allows connections between two devices again, and makes both dial at once.
   public func connect(_ one: String, _ other: String) async {
     network.cut(pair(one, other), false)
-    for name in [one, other] { await self[name].hurry() }
+    for name in [one, other] { await self[name].withCore { $0.hurry() } }
   }
 
   /// Partitions the circle so that each device can reach only the devices in its own part.
@@ -197,7 +197,7 @@ extension TestCircle {
         network.cut(pair(one, other), !together)
       }
     }
-    for node in nodes { await node.hurry() }
+    for node in nodes { await node.withCore { $0.hurry() } }
   }
 
   /// Allows connections between all devices again, and makes all of them dial at once.
@@ -205,7 +205,7 @@ extension TestCircle {
     for (index, one) in names.enumerated() {
       for other in names.dropFirst(index + 1) { network.cut(pair(one, other), false) }
     }
-    for node in nodes { await node.hurry() }
+    for node in nodes { await node.withCore { $0.hurry() } }
   }
 
   private func pair(_ one: String, _ other: String) -> InMemoryNetwork.Pair {

@@ -225,7 +225,11 @@ public final class TestCircle: Sendable {
     var devices: [DeviceKey]?
     if let names {
       devices = []
-      for name in names { devices?.append(try await NodeDiagnostics(of: self[name]).device) }
+      for name in names { devices?.append(
+          try await self[name].withCore { core in
+            try core.checkOpen()
+            return core.identity.device
+          }) }
     }
     await self[names?.first ?? self.names[0]].add([
       try await entitlement(devices, from: start ?? clock.now, until: end)

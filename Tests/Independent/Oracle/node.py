@@ -1,4 +1,4 @@
-"""One real node: its home, its process, and its control socket (`Sources/Waymark/Control`)."""
+"""One real node: its home, its process, and its control socket (`Sources/Control`)."""
 
 import contextlib
 import json

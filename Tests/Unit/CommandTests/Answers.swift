@@ -1,6 +1,7 @@
 import Control
 import Foundation
 import JSONDocument
+@testable import NodeRuntime
 import Testing
 
 @testable import Waymark

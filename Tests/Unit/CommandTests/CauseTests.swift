@@ -1,4 +1,5 @@
 import JSONDocument
+@testable import NodeRuntime
 import Replication
 import Testing
 import Wire

@@ -1,6 +1,7 @@
 import Control
 import Foundation
 import JSONDocument
+@testable import NodeOperations
 import Testing
 
 @testable import Waymark

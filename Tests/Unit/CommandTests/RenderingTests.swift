@@ -1,6 +1,8 @@
 import Control
 import Foundation
 import JSONDocument
+@testable import NodeOperations
+@testable import NodeRuntime
 import Testing
 
 @testable import Control

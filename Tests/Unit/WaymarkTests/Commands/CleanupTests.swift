@@ -1,5 +1,7 @@
 import Foundation
 import JSONDocument
+@testable import NodeOperations
+@testable import NodeRuntime
 import Storage
 import Testing
 import WaymarkTesting

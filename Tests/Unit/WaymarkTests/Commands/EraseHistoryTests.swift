@@ -1,4 +1,5 @@
 import JSONDocument
+@testable import NodeRuntime
 import Records
 import Replication
 import Storage
@@ -53,6 +54,6 @@ extension Node {
   /// Erases the first visible record of a kind.
   fileprivate func erase(_ kind: Kind) throws {
     let key = try #require(try store.visible(kind).first?.key)
-    _ = try write("\(kind.name).erase", [EntryDraft(.erase, key)])
+    _ = try core.write("\(kind.name).erase", [EntryDraft(.erase, key)])
   }
 }

@@ -1,6 +1,7 @@
 import ChangeHistory
 import Foundation
 import JSONDocument
+@testable import NodeRuntime
 import Records
 import Replication
 import Storage
@@ -118,13 +119,13 @@ extension Node {
       try await work(pace)
       return pace.steps
     }
-    let row = try names.anyRecord(record)
+    let row = try core.names.anyRecord(record)
     var found = [
-      "history": try await steps { _ = try await historyReader.history(of: row, .max, $0) },
-      "why": try await steps { _ = try await historyReader.explanation(of: row, $0) },
+      "history": try await steps { _ = try await core.historyReader.history(of: row, .max, $0) },
+      "why": try await steps { _ = try await core.historyReader.explanation(of: row, $0) },
     ]
     for (index, operation) in operations.enumerated() {
-      let undoer = Undoer(history: historyReader, isForced: false) { 0 }
+      let undoer = Undoer(history: core.historyReader, isForced: false) { 0 }
       found["undo \(index)"] = try await steps { pace in
         _ = try await undoer.undo(.operation(operation), isPreview: true, pace) { _, _, _ in
           throw CancellationError()
@@ -138,7 +139,7 @@ extension Node {
   fileprivate func edit(_ kind: Kind, field: FieldNumber, times: Int) throws {
     guard let key = try store.visible(kind).first?.key else { return }
     for step in 1...times {
-      _ = try write("trip.edit", [EntryDraft(.put, key, [(field, .text("\(step)"))])])
+      _ = try core.write("trip.edit", [EntryDraft(.put, key, [(field, .text("\(step)"))])])
     }
   }
 
@@ -150,7 +151,7 @@ extension Node {
     else { throw CancellationError() }
     var last = first.key.id
     for step in 1...count {
-      last = try write(
+      last = try core.write(
         Operation.undoVerb, target: last, [EntryDraft(.put, key, [(1, .text("\(step)"))])])
     }
     // The actor waits, so the store has only one user at a time.

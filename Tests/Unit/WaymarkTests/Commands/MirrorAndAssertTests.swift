@@ -3,6 +3,8 @@ import Exchange
 import Foundation
 import JSONDocument
 import Membership
+@testable import NodeOperations
+@testable import NodeRuntime
 import Replication
 import Storage
 import Testing
@@ -263,7 +265,7 @@ import WaymarkTesting
     try await addTrips(circle, "bob", "Bonn")
     let order = try await circle["alice"].mirrorRequest(of: "bob")
     try await run(circle, "bob", "sync.off")
-    try await OverrideOperation.begin(order, on: circle["alice"])
+    try await circle["alice"].withCore { try OverrideOperation.begin(order, on: $0) }
     try await run(circle, "alice", "sync.off")
     #expect(try await run(circle, "alice", "status").otherNotices == [])
     for name in ["alice", "bob"] { try await run(circle, name, "sync.on", ["yes": true]) }
@@ -295,7 +297,7 @@ import WaymarkTesting
     try await addTrips(circle, "bob", "Bonn", "Kyiv")
     let order = try await circle["alice"].mirrorRequest(of: "bob")
     try await run(circle, "bob", "sync.off")
-    try await OverrideOperation.begin(order, on: circle["alice"])
+    try await circle["alice"].withCore { try OverrideOperation.begin(order, on: $0) }
     let notice = try #require(try await run(circle, "alice", "status").otherNotices.array?.first)
     #expect(notice["reason"] == "override_waiting")
     #expect(notice["text"]?.string?.contains("2 change sets") == true)
@@ -313,16 +315,16 @@ import WaymarkTesting
 extension Node {
   /// The records lane's state as the peer reported it.
   fileprivate func refusal(from device: DeviceKey) -> ReasonCode? {
-    replica.session(with: device)?.theirs?.records.reason
+    core.replica.session(with: device)?.theirs?.records.reason
   }
 
   fileprivate var recordsDigest: [UInt8] { store.digest(.records).sum.bytes }
-  fileprivate var connected: Int { replica.sessions.count }
+  fileprivate var connected: Int { core.replica.sessions.count }
 
   /// The request that a confirmed mirror would start now.
   fileprivate func mirrorRequest(of name: String) async throws -> OverrideRequest {
-    let peer = try peer(named: name).device
-    let wanted = try await PeerInquiry(peer: peer).recordHeads(on: self)
+    let peer = try core.peer(named: name).device
+    let wanted = try await PeerInquiry(peer: peer).recordHeads(on: core)
     return OverrideRequest(
       verb: "mirror", operation: OperationID(random16()), peer: peer, asked: wall(),
       revert: Revert(wanted: wanted, present: store.heads(.records)))

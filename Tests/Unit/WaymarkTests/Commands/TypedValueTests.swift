@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+@testable import NodeRuntime
 import Records
 import Testing
 import WaymarkTesting

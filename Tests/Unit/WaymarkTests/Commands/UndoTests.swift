@@ -1,4 +1,5 @@
 import JSONDocument
+@testable import NodeRuntime
 import Records
 import Replication
 import Testing
@@ -234,6 +235,6 @@ extension Node {
   fileprivate func writeBoth(_ name: String) throws {
     let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(milliseconds: wall(), random: random16()))
     let draft = EntryDraft(.insert, trip, [(1, .text(name))])
-    try write("test", [draft] + (try storedSettings.draft("colorScheme", .text("dark"))))
+    try core.write("test", [draft] + (try core.storedSettings.draft("colorScheme", .text("dark"))))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+@testable import NodeOperations
 import SQLite
 import Testing
 import WaymarkTesting

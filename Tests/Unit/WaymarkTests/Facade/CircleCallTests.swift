@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Membership
+@testable import NodeRuntime
 import Testing
 import WaymarkTesting
 import Wire
@@ -178,5 +179,5 @@ struct CircleCallTests {
 }
 
 extension Node {
-  fileprivate func announceAddresses(_ addresses: [String]) throws { try connections.announce(addresses) }
+  fileprivate func announceAddresses(_ addresses: [String]) throws { try core.connections.announce(addresses) }
 }

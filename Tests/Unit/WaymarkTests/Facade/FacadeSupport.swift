@@ -1,5 +1,8 @@
 import Foundation
 import JSONDocument
+@testable import NodeOperations
+@testable import NodeRuntime
+import Replication
 import Synchronization
 import Testing
 
@@ -44,4 +47,12 @@ extension SocketCircle {
   }
 
   func device(_ name: String) async throws -> DeviceKey { try await self[name].status().device }
+}
+
+extension Node {
+  func issueOwnPremium(until end: Moment? = nil) throws -> OwnPremiumSummary {
+    try OwnPremiumIssue(core).issue(until: end)
+  }
+
+  var issuers: [IssuerSummary] { PremiumOperations(core).issuers }
 }

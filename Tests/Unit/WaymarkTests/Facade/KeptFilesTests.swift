@@ -149,7 +149,7 @@ struct KeptFilesTests {
     try await circle.clock.advance(by: .milliseconds(100))
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(await bob.replica.wantedFiles.isEmpty)
+    #expect(await bob.withCore { $0.replica.wantedFiles.isEmpty })
     await circle.close()
   }
 

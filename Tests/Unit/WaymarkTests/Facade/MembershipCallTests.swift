@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Membership
+@testable import NodeRuntime
 import Sodium
 import Testing
 import Wire

@@ -1,5 +1,7 @@
 import Foundation
 import JSONDocument
+@testable import NodeOperations
+@testable import NodeRuntime
 import Testing
 import WaymarkTesting
 
@@ -128,7 +130,7 @@ struct PersonCallTests {
 extension Node {
   /// Writes a setting without validation.
   fileprivate func write(_ number: Int64, to key: String) throws {
-    try write("settings.set", try storedSettings.draft(key, .integer(number)))
-    try storedSettings.copy.update(from: store)
+    try core.write("settings.set", try core.storedSettings.draft(key, .integer(number)))
+    try core.storedSettings.copy.update(from: store)
   }
 }

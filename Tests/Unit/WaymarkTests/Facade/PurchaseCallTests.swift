@@ -3,6 +3,7 @@ import Foundation
 import Home
 import JSONDocument
 import Membership
+@testable import NodeRuntime
 import Purchases
 import Testing
 import WaymarkTesting

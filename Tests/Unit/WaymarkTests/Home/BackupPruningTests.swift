@@ -1,4 +1,5 @@
 import Foundation
+@testable import NodeRuntime
 import Synchronization
 import Testing
 import WaymarkTesting

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Membership
+@testable import NodeRuntime
 import Synchronization
 import Testing
 import WaymarkTesting
@@ -135,6 +136,6 @@ private final class CuttingRelay: Sendable {
 
 extension Node {
   fileprivate func ticket() throws -> Ticket {
-    try connections.makeTicket(role: .member, lifetime: 600_000)
+    try core.connections.makeTicket(role: .member, lifetime: 600_000)
   }
 }

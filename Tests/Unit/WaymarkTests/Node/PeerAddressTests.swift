@@ -1,5 +1,6 @@
 import JSONDocument
 import Membership
+@testable import NodeRuntime
 import Replication
 import Testing
 import WaymarkTesting
@@ -33,7 +34,7 @@ extension Node {
     return try Statement(signing: body, with: identity.signing).bytes
   }
 
-  fileprivate func learn(_ statement: [UInt8]) { loop.handle(.statementsAdded([statement])) }
+  fileprivate func learn(_ statement: [UInt8]) { core.loop.handle(.statementsAdded([statement])) }
 
-  fileprivate var knownAddresses: Set<String> { Set(connections.peering.addresses.map(\.address)) }
+  fileprivate var knownAddresses: Set<String> { Set(core.connections.peering.addresses.map(\.address)) }
 }

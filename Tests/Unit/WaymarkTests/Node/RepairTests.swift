@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+@testable import NodeRuntime
 import SQLite
 import Testing
 import WaymarkTesting
@@ -186,7 +187,7 @@ struct RepairTests {
 
   @Test func `only the newest ten automatic backups are kept`() async throws {
     let alice = try await TestNode.founder("alice")
-    for _ in 0..<12 { try await alice.node.backUp(before: "mirror") }
+    for _ in 0..<12 { _ = try await alice.node.withCore { try await $0.backUp(before: "mirror") } }
     let names = try FileManager.default.contentsOfDirectory(atPath: alice.home.backups)
     #expect(names.count == 10)
     #expect(names.allSatisfy { $0.hasPrefix("before-mirror-20260503T080000Z") && $0.hasSuffix(".waymark") })

@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import JSONDocument
+@testable import NodeRuntime
 import Replication
 import Storage
 import Testing
@@ -212,7 +213,7 @@ struct RestampTests {
 }
 
 extension Node {
-  fileprivate func leave(_ why: String) { replicator.leaveIncarnation(why, now: loop.time) }
+  fileprivate func leave(_ why: String) { replicator.leaveIncarnation(why, now: core.loop.time) }
 
   fileprivate func newestOwnClock() -> Int64 { store.newestClock(of: identity.device).milliseconds }
 }

@@ -2,6 +2,8 @@ import Engine
 import Foundation
 import JSONDocument
 import Membership
+@testable import NodeOperations
+@testable import NodeRuntime
 import Replication
 import SQLite
 import Storage
@@ -270,6 +272,6 @@ extension Node {
     let want = Want(log: log, from: 1, through: head.sequence, tip: head.id)
     let kept = try #require(try store.read(.records, [want], bytesMax: 1_000_000, setsMax: 1).sets.first)
     let cut = LogCut(circle: circle.id, log: log, tip: kept.id, issued: TestNode.morning)
-    loop.handle(.statementsAdded([try Membership.Statement(signing: cut, with: identity.signing).bytes]))
+    core.loop.handle(.statementsAdded([try Membership.Statement(signing: cut, with: identity.signing).bytes]))
   }
 }

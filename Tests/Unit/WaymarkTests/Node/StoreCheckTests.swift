@@ -1,4 +1,5 @@
 import JSONDocument
+@testable import NodeRuntime
 import SQLite
 import Testing
 import WaymarkTesting

@@ -1,3 +1,4 @@
+@testable import NodeRuntime
 import Testing
 
 @testable import Waymark

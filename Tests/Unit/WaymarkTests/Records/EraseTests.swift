@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+@testable import NodeRuntime
 import Records
 import Replication
 import Storage
@@ -428,9 +429,9 @@ struct EraseTests {
 
   @Test func `backups that hold the values are listed, later ones are not`() async throws {
     let alice = try await rome()
-    let first = try await alice.node.backUp(before: "first")
+    let first = try await alice.node.withCore { try await $0.backUp(before: "first") }
     try await alice.run("trip.add", fields("name=Oslo"))
-    let second = try await alice.node.backUp(before: "second")
+    let second = try await alice.node.withCore { try await $0.backUp(before: "second") }
     let both = try await alice.run("erase", ["records": ["Rome"], "preview": true])
     #expect(Set(both["backups"]?.array?.map { $0["path"]?.string } ?? []) == [first, second])
     let late = try await alice.run("erase", ["records": ["Oslo"], "preview": true])
@@ -438,7 +439,7 @@ struct EraseTests {
     let notes = try await eraseField(alice, "notes", of: "Rome")
     #expect(notes["backups"]?.array?.count == 2)
     // Now only the set of the erase holds values of the trip.
-    let third = try await alice.node.backUp(before: "third")
+    let third = try await alice.node.withCore { try await $0.backUp(before: "third") }
     let again = try await alice.run("erase", ["records": ["Rome"], "field": "notes", "preview": true])
     #expect(again["backups"]?.array?.map { $0["path"]?.string } == [third])
     await alice.close()
@@ -510,7 +511,7 @@ extension Node {
   }
 
   /// Writes one operation, and returns its id.
-  fileprivate func writeTogether(_ drafts: [EntryDraft]) throws -> String { "\(try write("test", drafts))" }
+  fileprivate func writeTogether(_ drafts: [EntryDraft]) throws -> String { "\(try core.write("test", drafts))" }
 
   /// The values of each record of a kind, visible or not.
   fileprivate func values(of kind: Kind) throws -> [[FieldNumber: Value]] {

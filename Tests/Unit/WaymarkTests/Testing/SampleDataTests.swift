@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+@testable import NodeOperations
 import Testing
 import WaymarkTesting
 

@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
 import JSONDocument
+@testable import NodeOperations
+@testable import NodeRuntime
 import Synchronization
 import Testing
 

@@ -1,0 +1,44 @@
+package import ChangeHistory
+import Foundation
+import Model
+package import NodeRuntime
+package import Storage
+import Wire
+
+/// Reads the change history in slices, so that the node does other work meanwhile.
+package struct HistoryReading {
+  private let core: NodeCore
+
+  package init(_ core: NodeCore) { self.core = core }
+
+  /// Returns the newest operations, and whether there are more.
+  package func newestOperations(
+    _ limit: Int
+  ) async throws -> (newest: [History.Operation], hasMore: Bool) {
+    try await core.withWaymarkErrors {
+      try await core.inSlices { try await core.historyReader.operations(limit, $0) }
+    }
+  }
+
+  /// Does the same as ``history(of:_:limit:)`` for a record given by name or id prefix; `profile` means the profile.
+  package func history(ofRecordNamed name: String, limit: Int) async throws -> History.OfRecord {
+    try await history(limit) { try core.names.anyRecord(name) }
+  }
+
+  package func history(_ limit: Int, _ find: () throws -> RecordRow) async throws -> History.OfRecord {
+    try await core.withWaymarkErrors {
+      try await core.inSlices { try await core.historyReader.history(of: try find(), limit, $0) }
+    }
+  }
+
+  /// Does the same as ``explanation(ofRecord:_:)`` for a record given by name or id prefix.
+  package func explanation(ofRecordNamed name: String) async throws -> RecordExplanation {
+    try await explanation { try core.names.anyRecord(name) }
+  }
+
+  package func explanation(_ find: () throws -> RecordRow) async throws -> RecordExplanation {
+    try await core.withWaymarkErrors {
+      try await core.inSlices { try await core.historyReader.explanation(of: try find(), $0) }
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import ChangeHistory
+import Engine
+import FileStore
+package import Foundation
+import Home
+package import ImportExport
+import Model
+package import NodeRuntime
+import Records
+import Replication
+import Storage
+import Wire
+
+/// Imports files and exports records.
+package struct ImportExportOperations {
+  private let core: NodeCore
+
+  package init(_ core: NodeCore) { self.core = core }
+
+  package func importFiles(
+    _ files: [URL], _ format: ImportFormat?, isPreview: Bool,
+    _ progress: @escaping @Sendable (ImportEvent) -> Void
+  ) async throws -> ImportSummary {
+    try await core.withWaymarkErrors {
+      guard !files.isEmpty else { throw WaymarkError.usage("`import` needs at least one file.") }
+      var records = ImportedRecords()
+      let addition = FileAddition(core.store.files)
+      core.additions.append(addition)
+      defer { FileWriting(core).endAddition(addition) }
+      for (index, file) in files.enumerated() {
+        progress(.reading(file, done: index, total: files.count))
+        let plan = try await offNode {
+          try withFileErrors(file.lastPathComponent) {
+            try ImportedRecords.plan(file, format, addingTo: isPreview ? nil : addition)
+          }
+        }
+        records.add(plan, of: file, progress)
+      }
+      let placed = try await offNode { try withFileErrors("the imported files") { try addition.place() } }
+      try core.checkOpen()
+      // There is no suspension from here on, because the store must not change between the comparison and the write.
+      var difference = try records.difference(from: core.store, now: core.wall())
+      let entries = difference.takeEntries()
+      if !isPreview, !entries.isEmpty {
+        progress(.writing(entries: entries.count))
+        try core.replicator.noteAdded(placed, now: core.loop.time)
+        try core.write("import", consume entries)
+      } else {
+        try core.checkQuota("import", consume entries)
+      }
+      return records.summary(difference, isPreview: isPreview)
+    }
+  }
+
+  /// - Parameter overwrites: whether to replace an existing file.
+  /// - Throws: `WaymarkError` with the code `needs_yes` if the file exists and `overwrites` is false.
+  package func export(
+    as format: ExportFormat, to path: String, trip: UUID?, overwrites: Bool
+  ) async throws -> ExportSummary {
+    try await core.withWaymarkErrors {
+      let target = try ExportTarget(path, format, in: core.home, overwrites: overwrites)
+      let (export, now) = (try await read(format, trip), core.wall())
+      return try await offNode { try export.write(to: target, now: now) }
+    }
+  }
+
+  /// Exports the visible records, and returns them as the content of a single file.
+  package func export(as format: ExportFormat, trip: UUID?) async throws -> ExportedFile {
+    try await core.withWaymarkErrors {
+      guard !format.isFolder else {
+        throw WaymarkError.usage(
+          "An export as \(format.rawValue) has several files: specify a folder.")
+      }
+      let (export, now) = (try await read(format, trip), core.wall())
+      return try await offNode { try export.file(now: now) }
+    }
+  }
+
+  private func read(_ format: ExportFormat, _ trip: UUID?) async throws -> StoreExport {
+    let trip = try trip.map { try core.names.resolve(Registry.trip, $0.uuidString.lowercased()).key.id }
+    let export = try StoreExport(format, trip: trip)
+    return try await core.inSlices { pace in
+      var export = export
+      try await export.read(core.store) { try await pace.step() }
+      return export
+    }
+  }
+}

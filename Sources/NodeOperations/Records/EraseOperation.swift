@@ -1,0 +1,152 @@
+// Protocol/merge.md, "Erase"
+
+import Foundation
+import Home
+import Membership
+package import Model
+package import NodeRuntime
+import Records
+import Replication
+import Storage
+import Wire
+
+/// Erases records, a field, or what is in the trash.
+package struct EraseOperation {
+  private let core: NodeCore
+
+  package init(_ core: NodeCore) { self.core = core }
+
+
+
+
+
+
+
+
+
+  /// Erases what a person names on the command line.
+  ///
+  /// - Throws: `WaymarkError` with the code `needs_yes` if it is neither a preview nor confirmed.
+  package func erase(_ request: EraseRequest) async throws -> EraseSummary {
+    if !request.isPreview, !request.isConfirmed {
+      let summary = try core.withWaymarkErrors { try eraseSummary(of: try request.plan(eraser)) }
+      if !summary.records.isEmpty { throw WaymarkError.erase(summary, request) }
+    }
+    return try await erase(isPreview: request.isPreview, request.plan)
+  }
+
+  private var eraser: Eraser {
+    Eraser(store: core.store, now: core.wall()) { core.name(of: $0) }
+  }
+
+  package func erase(
+    isPreview: Bool, _ plan: (Eraser) throws -> ErasePlan
+  ) async throws -> EraseSummary {
+    try await core.withWaymarkErrors {
+      let ids = Set(try core.store.setsWithValues(of: try plan(eraser).keys).map(\.origin.stamp.set))
+      let backups = try await heldBackups(ids)
+      try core.checkOpen()
+      // The store may have changed while the backups were read.
+      let planned = try plan(eraser)
+      let places = try core.store.setsWithValues(of: planned.keys)
+      let isHeld = try core.store.isMassErase(of: planned.keys, by: core.identity.device, now: core.wall())
+      let operation = isPreview ? nil : try core.write(planned.change)
+      return try eraseSummary(
+        of: planned, isPreview: isPreview, operation: operation, places: places, backups: backups,
+        isHeldElsewhere: isHeld)
+    }
+  }
+
+  private func eraseSummary(
+    of plan: ErasePlan, isPreview: Bool = true, operation: OperationID? = nil, places: [SetPosition] = [],
+    backups: [EraseSummary.HeldBackup] = [], isHeldElsewhere: Bool = false
+  ) throws -> EraseSummary {
+    let inspection = core.inspection()
+    let erases = try operation.flatMap {
+      try core.store.operation(OperationKey(id: $0, device: core.identity.device))?.sets
+    }
+    // The store no longer has the names of records that were just erased.
+    let names = Dictionary(uniqueKeysWithValues: plan.targets.map { ($0.key, $0.name) })
+    return EraseSummary(
+      isPreview: isPreview,
+      records: plan.targets.map { target in
+        EraseSummary.ErasedRecord(
+          kind: RecordKind(target.key.kind), id: UUID(target.key.id), name: target.name,
+          isDeleted: target.isDeleted,
+          with: target.with.map { key in
+            RecordReference(kind: RecordKind(key.kind), id: UUID(key.id), name: names[key] ?? nil)
+          })
+      },
+      field: plan.field, operation: operation,
+      devices: try inspection.holders(of: places).map { member in
+        EraseSummary.Holder(
+          device: member.device, name: core.name(of: member.device),
+          hasErased: try erases?.allSatisfy { try inspection.holds($0, member.device) } ?? false)
+      }, backups: backups, isHeldElsewhere: isHeldElsewhere)
+  }
+
+  /// Returns the backups in the backups folder that contain any of some change sets.
+  private func heldBackups(_ ids: Set<ChangeSetID>) async throws -> [EraseSummary.HeldBackup] {
+    guard !ids.isEmpty else { return [] }
+    let folder = core.home.backups
+    return try await offNode {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+      return names.sorted().compactMap { name in
+        let path = "\(folder)/\(name)"
+        // Stores that a restore or a join replaced are in folders.
+        let file = name.hasSuffix(".waymark") ? path : "\(path)/store.waymark"
+        guard FileManager.default.fileExists(atPath: file), let backup = try? BackupFile(path: file),
+          let held = try? backup.changeSetIDs(), !held.isDisjoint(with: ids)
+        else { return nil }
+        return EraseSummary.HeldBackup(path: path, created: Date(milliseconds: backup.about.created))
+      }
+    }
+  }
+}
+
+/// What a person asks to erase on the command line.
+package struct EraseRequest: Sendable {
+  package enum Subject: Sendable {
+    /// The records that names or ids mean.
+    case records([String], force: Bool)
+    /// A field of the record that a name or id means.
+    case field(String, ofRecord: String)
+    /// The records in the trash that were deleted at least some milliseconds ago; nil for all.
+    case trash(olderThan: Int64?)
+  }
+
+  package let subject: Subject
+  package let isPreview: Bool
+  package let isConfirmed: Bool
+  /// The words of the command after `waymark`, for the next step of an error.
+  package let command: String
+
+  package init(_ subject: Subject, isPreview: Bool, isConfirmed: Bool, command: String) {
+    self.subject = subject
+    self.isPreview = isPreview
+    self.isConfirmed = isConfirmed
+    self.command = command
+  }
+
+  fileprivate func plan(_ eraser: Eraser) throws -> ErasePlan {
+    switch subject {
+    case .records(let names, let force): try eraser.records(named: names, force: force)
+    case .field(let field, let record): try eraser.field(field, ofRecordNamed: record)
+    case .trash(let age): try eraser.trash(olderThan: age)
+    }
+  }
+}
+
+extension WaymarkError {
+  fileprivate static func erase(_ summary: EraseSummary, _ request: EraseRequest) -> WaymarkError {
+    WaymarkError(
+      exitCode: ExitCode.needsYes, code: .needsYes,
+      message: "Erase \(summary.subject), on all devices? This can't be undone.",
+      next: "\(waymark: "\(request.command) --preview"), then \(waymark: "\(request.command) --yes")",
+      candidates: NameResolver.shown(
+        summary.records.map { record in
+          let name = record.name.map { "\(shortened($0))  " } ?? ""
+          return "\(record.kind) \(name)\(record.id.uuidString)"
+        }))
+  }
+}

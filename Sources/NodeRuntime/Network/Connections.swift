@@ -1,0 +1,251 @@
+package import Engine
+package import Enrolment
+import Home
+package import Membership
+package import Replication
+import SecureChannel
+import Storage
+package import Transport
+package import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The connections of a node to the other devices of its circle.
+///
+/// Listens and dials as `Peering` decides, passes messages between links and the replicator, admits joining devices,
+/// and discovers peers on the local network. It lives as long as the node; `serving` is set only between `serve` and
+/// `stop`.
+package final class Connections {
+  let loop: EventLoop
+  let maintenance: StoreMaintenance
+  let identity: Identity
+  /// The pending admission of a restored device; nil once the circle has admitted the device's keys.
+  let waiting: AwaitedAdmission?
+  let transport: any NodeTransport
+  let logger: NodeLog
+  package let credentials: Credentials
+  package var peering: Peering
+  package var serving: ServingState?
+  var questions = Questions()
+  package var remembered: PeerHistory
+  var counters = Counters()
+  var strangers = StrangerLog()
+  /// The last device that has joined with a ticket of this node since the last invitation; nil if none has.
+  package var lastJoined: DeviceKey?
+
+  init(
+    _ loop: EventLoop, _ maintenance: StoreMaintenance, identity: Identity, waiting: AwaitedAdmission?,
+    transport: any NodeTransport, log: NodeLog, paused: Set<DeviceKey>, remembered: PeerHistory
+  ) throws {
+    self.loop = loop
+    self.maintenance = maintenance
+    self.identity = identity
+    self.waiting = waiting
+    self.transport = transport
+    self.logger = log
+    self.remembered = remembered
+    credentials = try Credentials(identity: identity, circle: loop.circle, clock: loop.clock)
+    peering = Peering(paused: paused, seed: randomSeed())
+  }
+
+  var store: Store { loop.store }
+
+  var replica: Replica { loop.replica }
+
+  var circle: Circle { loop.circle }
+
+  // MARK: Serving
+
+  /// Starts listening, dialling, discovery and store maintenance.
+  ///
+  /// - Returns: the address at which the node listens.
+  package func serve(at endpoint: Endpoint, peers: [String], discovers: Bool) throws -> String {
+    for address in peers {
+      guard let obstacle = SocketAddress.obstacle(toDialling: address) else { continue }
+      throw WaymarkError.badValue("the address of a peer", address, allowed: obstacle)
+    }
+    let listener = try makeListener(endpoint)
+    serving = ServingState(listener: listener, startedAt: loop.wall)
+    serving?.givenAddresses = peers
+    peering = Peering(paused: peering.paused, seed: randomSeed())
+    do { try begin(listener, peers) } catch {
+      stop()
+      throw error
+    }
+    logExclusion()
+    if discovers { beginDiscovery() }
+    watchInterfaces()
+    handle(.timer(.dial))
+    loop.nodeChanged()
+    return listener.address.description
+  }
+
+  private func begin(_ listener: any NodeListener, _ peers: [String]) throws {
+    for address in try store.metaLines(MetaKey.addresses) + peers { handle(.addressGiven(address)) }
+    learnAddresses()
+    completeDepartures()
+    listener.start()
+    logger.gate(replica.ownGate(now: loop.wall))
+    loop.handle(.started)
+    maintenance.start()
+    guard member != nil else { return }
+    try announce(serving?.reachableAddresses ?? [])
+    try showDevelopmentEntitlement()
+  }
+
+  private func makeListener(_ endpoint: Endpoint) throws -> any NodeListener {
+    let credentials = credentials
+    do {
+      return try transport.listen(
+        on: endpoint,
+        roleFor: { address in .responder { credentials.access(by: $0, from: address) } },
+        settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: nil))
+    } catch ListenError.addressInUse(let endpoint) {
+      throw WaymarkError.failed(
+        .addressInUse, "\(endpoint) is in use by another program.",
+        next: "\(waymark: "run --listen") with another port; 0 takes any free one")
+    } catch ListenError.notHere(let endpoint) {
+      throw WaymarkError.failed(
+        .addressNotHere, "\(endpoint) is not an address of this machine.",
+        next: "\(waymark: "run --listen [::]:7433"), to listen on all of its addresses")
+    } catch ListenError.failed(let endpoint, let error) {
+      throw WaymarkError.failed(
+        .listen, "Can't listen at \(endpoint): \(reason(error.code).lowercased()).",
+        next: error.code == EACCES
+          ? "\(waymark: "run --listen") with a port of 1024 or more; lower ports need administrator rights"
+          : .waymark("run --listen [::]:7433"))
+    }
+  }
+
+  /// Stops listening, and closes all sessions with a goodbye.
+  func stop() {
+    guard let serving else { return }
+    serving.listener.close()
+    serving.beacons?.sockets?.close()
+    for id in serving.links.keys.sorted() {
+      if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
+      serving.links[id]?.link.close()
+      let device = replica.sessions[id]?.device
+      loop.handle(.closed(id))
+      if let core = loop.core { PeerInquiry.end(id, to: device, on: core) }
+    }
+    self.serving = nil
+    loop.nodeChanged()
+  }
+
+  // MARK: The circle
+
+  /// This device's membership; nil if it is not a member.
+  package var member: Member? { circle.evaluation.members[identity.device] }
+
+  /// Every member of the circle except this device.
+  package var others: [DeviceKey] { circle.evaluation.members.keys.filter { $0 != identity.device } }
+
+  package var names: DeviceNames { DeviceNames(given: remembered.names, circle: circle) }
+
+  package func name(of device: DeviceKey) -> String { names.name(of: device) }
+
+  package var revocationStatus: RevocationStatus {
+    RevocationStatus(
+      circle: circle, device: identity.device, isWaiting: waiting != nil,
+      heard: replica.acknowledgedRevocations, names: names)
+  }
+
+  /// The notice that says why this device is not a member; nil for a member, and while the device's keys wait to be
+  /// admitted.
+  package var exclusion: NodeStatus.Notice? { member == nil ? revocationStatus.exclusion : nil }
+
+  /// Revokes the members that have asked to leave, if this device is an admin.
+  ///
+  /// A member that is not an admin can't end its own membership: it signs a revocation of itself, which does not count,
+  /// and the first admin that receives it signs one that does.
+  func completeDepartures() {
+    guard serving != nil, member?.role == .admin else { return }
+    for (device, request) in circle.evaluation.leaving.sorted(by: { $0.key < $1.key }) {
+      let tips = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == device }
+      let held = KeptLog.logs(endingAt: tips.map { ($0.log, $0.sequence, $0.id) }).logs
+      guard
+        let statement = try? circle.completion(of: request, held: held, by: identity.signing, at: loop.wall)
+      else { continue }
+      logger.info("circle", "\(name(of: device)) left the circle")
+      loop.handle(.statementsAdded([statement.bytes]))
+    }
+  }
+
+  func logExclusion() {
+    guard serving != nil, let exclusion else { return }
+    logger.error("circle", exclusion.text)
+  }
+
+  /// Updates peering with the addresses that members announce.
+  package func learnAddresses() {
+    credentials.update(circle)
+    guard let serving else { return }
+    let isLocal = serving.isLocal
+    let addresses = Dictionary(
+      uniqueKeysWithValues: others.map { device in
+        (device, circle.addresses(of: device).filter { SocketAddress.mayAnnounce($0, isLocal: isLocal) })
+      })
+    handle(.circleChanged(announced: addresses))
+    membersMayHaveChanged()
+  }
+
+  /// Announces this node's addresses to the circle, if they have changed.
+  func announce(_ all: [String]) throws {
+    // A machine may have more addresses than fit in a statement.
+    let addresses = Array(all.prefix(Limits.addressesMax))
+    guard addresses != circle.addresses(of: identity.device) else { return }
+    let body = AddressStatement(
+      circle: circle.id, device: identity.device,
+      clock: circle.nextAddressClock(of: identity.device, now: UInt64(clamping: loop.wall)),
+      addresses: addresses)
+    loop.handle(.statementsAdded([try Statement(signing: body, with: identity.signing).bytes]))
+  }
+
+  /// In development builds, proves this device's premium to peers of the same build. Other builds have no development
+  /// issuer and do nothing.
+  private func showDevelopmentEntitlement() throws {
+    guard
+      let statement = try circle.developmentEntitlement(
+        device: identity.device, local: replica.localPremium),
+      circle.statement(statement.id) == nil
+    else { return }
+    loop.handle(.statementsAdded([statement.bytes]))
+  }
+
+  // MARK: Remembering peers
+
+  /// Schedules a save of what peers are known to hold, so that a burst of changes is saved once.
+  func rememberSoon() {
+    guard !remembered.isDue else { return }
+    remembered.isDue = true
+    loop.after(milliseconds: PeerHistory.burstMilliseconds) { $0.connections.remember() }
+  }
+
+  /// Saves the changes to what peers are known to hold. After a crash, the store may contain less than the node knew,
+  /// which is safe, but never more.
+  func remember() {
+    remembered.isDue = false
+    guard loop.replicator.isOpen, loop.replicator.disk.canStore else { return }
+    let before = remembered
+    do {
+      try store.atOnce {
+        let members = circle.evaluation.members.keys
+        try remembered.keep(replica, members, in: store)
+        if serving != nil { try remembered.keep(contacts: inspection.seen(among: members), in: store) }
+        if let times = serving?.beacons?.discovery.times { try remembered.keep(beacons: times, in: store) }
+        if remembered.syncedSets.isNews { try remembered.syncedSets.save(to: store) }
+      }
+    } catch {
+      remembered = before
+      loop.replicator.storeFailed(error)
+    }
+  }
+
+  /// The states of the other members at this moment.
+  var inspection: PeerInspection { PeerInspection(self, now: loop.time) }
+}

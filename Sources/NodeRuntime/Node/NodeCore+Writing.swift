@@ -1,0 +1,105 @@
+import Engine
+import Enrolment
+package import Home
+import Membership
+package import Model
+package import Replication
+import Storage
+package import Wire
+
+extension NodeCore {
+  /// Writes one operation: authors its change sets, commits them durably, then announces them to peers.
+  ///
+  /// Entries of both lanes become sets of the same operation, in one transaction.
+  ///
+  /// - Parameter leastClock: the minimum clock of the first set in the records lane. It keeps the set from being dated
+  ///   before the time of change that a profile itself carries.
+  @discardableResult
+  package func write(
+    _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero,
+    id: OperationID = OperationID(random16())
+  ) throws -> OperationID {
+    try checkAdmitted()
+    try checkIncarnation()
+    try maintenance.checkDisk()
+    let operation = OperationDraft(id: id, verb: verb, target: target)
+    do {
+      try replicator.write(operation, drafts, leastClock: leastClock, now: loop.time)
+    } catch ChangeSetError.beyondQuota(let lane) {
+      throw quotaUsed(lane)
+    } catch {
+      throw maintenance.notWritten(error)
+    }
+    loop.afterTurn()
+    return id
+  }
+
+  /// Writes a prepared change as one operation. Returns nil if the change is empty.
+  @discardableResult
+  package func write(_ change: PreparedChange) throws -> OperationID? {
+    guard !change.isEmpty else { return nil }
+    return try write(change.verb, change.entries, leastClock: change.leastClock)
+  }
+
+  /// Throws if an operation does not fit in this device's quota, without writing it.
+  package func checkQuota(_ verb: String, _ drafts: consuming [EntryDraft]) throws {
+    let operation = OperationDraft(id: OperationID(random16()), verb: verb)
+    do {
+      try replicator.checkQuota(operation, drafts, now: loop.time)
+    } catch ChangeSetError.beyondQuota(let lane) {
+      throw quotaUsed(lane)
+    }
+  }
+
+  /// Throws if this device can't write any more: it must not continue its log, because another directory may be writing
+  /// the same log, and it can't begin a new one, because it has used up its incarnations.
+  package func checkIncarnation() throws {
+    guard replicator.isSpent else { return }
+    let notice = NodeStatus.Notice.incarnationsSpent
+    throw WaymarkError.failed(
+      notice.reason, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("members"))
+  }
+
+  /// Returns the error for a change that would exceed this device's quota in a lane.
+  package func quotaUsed(_ lane: Lane) -> WaymarkError {
+    let device = identity.device
+    let quota = circle.evaluation.quota(of: device, lane)
+    let used = store.quotaUsages().first { ($0.device, $0.lane) == (device, lane) }?.bytes ?? 0
+    let option = lane == .settings ? " --settings" : ""
+    let words =
+      "grant \(shellWord(name(of: device))) \(NodeStatus.Notice.suggestedSize(quota))\(option)"
+    return WaymarkError.failed(
+      .quotaUsed,
+      "This change does not fit in this device's quota of \(sizeText(quota)) of \(lane): "
+        + "\(sizeText(used)) are written, and part of the quota is reserved for restored copies. Nothing was changed.",
+      next: .waymark(words, on: "an admin device"))
+  }
+
+  /// Throws unless this device is a member of the circle.
+  package func checkAdmitted() throws {
+    try checkKeysAdmitted()
+    try checkNotExcluded()
+  }
+
+  /// Throws if this device was revoked, lost its membership or has asked to leave.
+  package func checkNotExcluded(exitCode: Int32 = ExitCode.failed) throws {
+    guard let exclusion = connections.exclusion ?? connections.revocationStatus.departure else { return }
+    throw WaymarkError(excluded: exclusion, exitCode: exitCode)
+  }
+
+  /// Throws if the circle has not admitted this device's keys yet, which can be the case after a restore.
+  package func checkKeysAdmitted() throws {
+    guard connections.waiting != nil else { return }
+    throw WaymarkError.failed(
+      .notAdmitted, AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
+  }
+}
+
+extension WaymarkError {
+  /// The error for an operation on a device that is no longer a member.
+  package init(excluded notice: NodeStatus.Notice, exitCode: Int32 = ExitCode.failed) {
+    self.init(
+      exitCode: exitCode, code: notice.reason, message: notice.text.capitalizedFirst + ".",
+      next: notice.next ?? .waymark("members"))
+  }
+}

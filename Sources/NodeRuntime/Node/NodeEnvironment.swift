@@ -1,0 +1,49 @@
+package import Dispatch
+import Home
+package import Purchases
+package import Transport
+
+/// A node's clock and transport, injected when the node is opened.
+package struct NodeEnvironment: Sendable {
+  package let clock: any NodeClock
+  package let transport: any NodeTransport
+  /// Which purchases give premium; nil for those that the home's configuration file lists.
+  package let purchases: PurchasePolicy?
+
+  package init(clock: any NodeClock, transport: any NodeTransport, purchases: PurchasePolicy? = nil) {
+    self.clock = clock
+    self.transport = transport
+    self.purchases = purchases
+  }
+
+  /// Returns an environment with this machine's clocks and sockets.
+  ///
+  /// - Parameters:
+  ///   - wall: the wall clock to use.
+  ///   - purchases: which purchases give premium; nil for those that the home's configuration file lists.
+  package static func machine(
+    wall: @escaping @Sendable () -> Int64 = systemWall, purchases: PurchasePolicy? = nil
+  ) -> NodeEnvironment {
+    NodeEnvironment(clock: SystemClock(wall: wall), transport: SocketTransport(), purchases: purchases)
+  }
+}
+
+/// This machine's clocks, with Dispatch timers.
+package struct SystemClock: NodeClock {
+  private let readWall: @Sendable () -> Int64
+
+  /// - Parameter wall: the wall clock to use.
+  package init(wall: @escaping @Sendable () -> Int64 = systemWall) { readWall = wall }
+
+  package func wall() -> Int64 { readWall() }
+
+  package func steady() -> Int64 { monotonicMilliseconds() }
+
+  package func after(
+    milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+  ) -> any NodeTimer {
+    let item = DispatchWorkItem(block: body)
+    queue.asyncAfter(deadline: .now() + .milliseconds(Int(clamping: max(milliseconds, 0))), execute: item)
+    return item
+  }
+}

@@ -89,6 +89,7 @@ let package = Package(
     shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),
+    shell("Console", ["JSONDocument", "Reasons"]),
     shell(
       "Home",
       ["Wire", "JSONDocument", "Purchases", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
@@ -142,7 +143,7 @@ let package = Package(
       ]),
     .executableTarget(
       name: "WaymarkCommand",
-      dependencies: ["Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
+      dependencies: ["Console", "Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
       swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
@@ -158,8 +159,8 @@ let package = Package(
     tests(
       "CommandTests",
       [
-        "Control", "Exchange", "JSONDocument", "Processes", "Replication", "Waymark", "WaymarkCommand",
-        "Wire",
+        "Console", "Control", "Exchange", "JSONDocument", "Processes", "Replication", "Waymark",
+        "WaymarkCommand", "Wire",
       ]),
     tests(
       "EngineTests",

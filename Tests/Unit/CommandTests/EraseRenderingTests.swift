@@ -3,6 +3,7 @@ import Foundation
 import JSONDocument
 import Testing
 
+@testable import Console
 @testable import Waymark
 @testable import WaymarkCommand
 

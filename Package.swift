@@ -89,6 +89,7 @@ let package = Package(
     shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),
+    shell("Console", ["JSONDocument", "Reasons"]),
     shell(
       "Home",
       ["Wire", "JSONDocument", "Purchases", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
@@ -156,7 +157,7 @@ let package = Package(
       ]),
     .executableTarget(
       name: "WaymarkCommand",
-      dependencies: ["Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
+      dependencies: ["Console", "Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
       swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
@@ -172,8 +173,8 @@ let package = Package(
     tests(
       "CommandTests",
       [
-        "Control", "Exchange", "JSONDocument", "Processes", "Replication", "NodeOperations", "NodeRuntime", "Waymark", "WaymarkCommand",
-        "Wire",
+        "Console", "Control", "Exchange", "JSONDocument", "NodeOperations", "NodeRuntime", "Processes",
+        "Replication", "Waymark", "WaymarkCommand", "Wire",
       ]),
     tests(
       "EngineTests",

@@ -1,5 +1,5 @@
 import Home
-package import JSONDocument
+import JSONDocument
 import Records
 package import Waymark
 
@@ -65,6 +65,8 @@ package struct ListRecords: KindCommand, PromptCommand {
   package let deleted: Bool
   /// The typed filters, by name; a filter without a value has the value `true`.
   package let filters: [String: String]
+  /// The name of the user's time zone.
+  private let zone: String?
 
   /// A record; if it is in the trash, also its deletion.
   package struct Item: Codable, Sendable {
@@ -82,7 +84,7 @@ package struct ListRecords: KindCommand, PromptCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     let kind = try listedKind()
-    let records = node.typedRecords(zone: filters["zone"])
+    let records = node.typedRecords(zone: zone)
     guard !deleted else {
       let items = try records.deleted(kind).map { Item(record: $0.record, deletion: $0.deletion) }
       return Answer(plural: kind.plural, items: items, total: items.count)
@@ -98,8 +100,9 @@ extension ListRecords {
     let container = try decoder.container(keyedBy: DocumentKey.self)
     kind = try container.decode(String.self, forKey: DocumentKey("kind"))
     deleted = try container.decodeIfPresent(Bool.self, forKey: DocumentKey("deleted")) ?? false
+    zone = try container.decodeIfPresent(String.self, forKey: DocumentKey("zone"))
     var filters: [String: String] = [:]
-    for key in container.allKeys where key.stringValue != "kind" {
+    for key in container.allKeys where !["kind", "zone"].contains(key.stringValue) {
       if let isGiven = try? container.decode(Bool.self, forKey: key) {
         filters[key.stringValue] = isGiven ? "true" : nil
       } else {
@@ -113,9 +116,25 @@ extension ListRecords {
     var container = encoder.container(keyedBy: DocumentKey.self)
     try container.encode(kind, forKey: DocumentKey("kind"))
     try container.encode(deleted, forKey: DocumentKey("deleted"))
+    try container.encodeIfPresent(zone, forKey: DocumentKey("zone"))
     for (name, text) in filters.sorted(by: { $0.key < $1.key }) {
       try container.encode(text, forKey: DocumentKey(name))
     }
+  }
+}
+
+extension ListRecords {
+  /// Whether each record is printed as a line of JSON.
+  package var printsLines: Bool { filters.keys.contains("ndjson") }
+  /// Whether only some of the records are listed.
+  package var isFiltered: Bool {
+    Registry.kind(named: kind).flatMap { parent(of: $0) } != nil
+      || !Set(["text", "upcoming", "date", "from", "to"]).isDisjoint(with: filters.keys)
+  }
+
+  /// Returns the kind of the record to which the list is limited; nil if it is not.
+  package func parent(of kind: Kind) -> Kind? {
+    kind.parentKinds.compactMap { Registry.kind($0) }.first { filters.keys.contains($0.name) }
   }
 }
 
@@ -140,9 +159,11 @@ extension ListRecords.Answer {
 }
 
 extension ListRecords.Item {
+  private enum CodingKeys: CodingKey { case deletedAt }
+
   package init(from decoder: any Decoder) throws {
     let all = try ShownRecord(from: decoder)
-    guard let mark = all.members.firstIndex(where: { $0.key == "deletedAt" }) else {
+    guard let mark = all.members.firstIndex(where: { $0.key == CodingKeys.deletedAt.stringValue }) else {
       self.init(record: all, deletion: nil)
       return
     }
@@ -352,11 +373,11 @@ package struct ShowTimeline: PromptCommand {
     package let kind: String
     package let record: ShownRecord
 
-    package var name: String? { record["name"]?.string }
-    package var start: JSON? { record["start"] }
-    package var startZone: String? { record["startTZId"]?.string }
-    package var end: JSON? { record["end"] }
-    package var cost: JSON? { record["cost"] }
+    package var name: String? { record.text(Registry.itemName) }
+    package var start: String? { record.text(Registry.itemStart) }
+    package var startZone: String? { record.text(Registry.itemStart, part: 1) }
+    package var end: String? { record.text(Registry.itemEnd) }
+    package var cost: ShownMoney? { record.money(Registry.itemCost) }
 
     private enum CodingKeys: CodingKey { case kind }
 

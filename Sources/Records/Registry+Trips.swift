@@ -119,17 +119,19 @@ extension Registry {
         "ticket.pdf", add: "lodging='Casa Rosa' file=ticket.pdf", edit: "fileDescription='Seat 12'",
         list: "--sort -fileSize")))
 
+  package static let itemName = Field(2, "name", .text, ["name"], .text(1_000, isRequired: true))
+  package static let itemStart = Field(
+    3, "start", .instant, ["starts", "starts_zone"], parts: ["start", "startTZId"],
+    aliases: ["startTZ": "startTZId"])
+  package static let itemEnd = Field(
+    4, "end", .instant, ["ends", "ends_zone"], parts: ["end", "endTZId"], aliases: ["endTZ": "endTZId"])
+  package static let itemCost = Field(
+    5, "cost", .money, ["cost_amount", "cost_currency"], parts: ["cost", "currency"])
+
   /// The fields that lodging, transportation and activities share.
   private static let itemFields = [
     Field(1, "trip", .reference(KindNumbers.trip), ["trip_id"], .required),
-    Field(2, "name", .text, ["name"], .text(1_000, isRequired: true)),
-    Field(
-      3, "start", .instant, ["starts", "starts_zone"], parts: ["start", "startTZId"],
-      aliases: ["startTZ": "startTZId"]),
-    Field(
-      4, "end", .instant, ["ends", "ends_zone"], parts: ["end", "endTZId"],
-      aliases: ["endTZ": "endTZId"]),
-    Field(5, "cost", .money, ["cost_amount", "cost_currency"], parts: ["cost", "currency"]),
+    itemName, itemStart, itemEnd, itemCost,
     Field(
       6, "paid", .text, ["paid"], .words("infull", "deposit", "none"),
       initial: .value(.text("none"))),

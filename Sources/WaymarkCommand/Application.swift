@@ -1,3 +1,4 @@
+import Console
 import Foundation
 import Waymark
 
@@ -19,6 +20,7 @@ struct Application: Sendable {
     do {
       let invocation = try CommandParser(directory: try? workingDirectory()).parse(arguments)
       // Set up before standard input is copied to a temporary file, because the handlers remove that file.
+      Interrupts.beforeEnding(TemporaryFiles.remove)
       Interrupts.endWith(ExitCode.interrupted)
       let streams = try StandardStreams(invocation)
       defer { streams.end() }
@@ -40,13 +42,7 @@ struct Application: Sendable {
       terminal.note(line)
       return failure.exitCode
     }
-    var page = Page(width: terminal.error.width, hasColor: terminal.error.hasColor)
-    page.paragraph("\(page.paint("waymark:", .bad)) \(printable(failure.message))")
-    for candidate in failure.candidates.prefix(20) { page.paragraph("  \(printable(candidate))", indent: 2) }
-    if failure.candidates.count > 20 { page.line("  … and \(failure.candidates.count - 20) more") }
-    page.next(failure.next)
-    terminal.raw(page)
-    return failure.exitCode
+    return terminal.report(failure)
   }
 
   /// Converts any error to one that a person can act on, without names of Swift types.
@@ -63,9 +59,4 @@ struct Application: Sendable {
         next: .waymark("doctor"))
     }
   }
-}
-
-extension Terminal {
-  /// Writes a page to standard error.
-  fileprivate func raw(_ page: Page) { transient(page.text) }
 }

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Waymark
 
@@ -153,17 +154,4 @@ extension RestoreBackup: TerminalCommand {
 
 extension RestoreBackup {
   private static let erasedShownMax = 20
-}
-
-/// Returns a size for people, such as `1.4 MB`.
-func byteText(_ bytes: Int64) -> String {
-  let units = ["bytes", "kB", "MB", "GB", "TB"]
-  var value = Double(bytes)
-  var unit = 0
-  while value >= 1_000, unit < units.count - 1 {
-    value /= 1_000
-    unit += 1
-  }
-  let tenths = Int64((value * 10).rounded())
-  return unit == 0 ? "\(bytes) bytes" : "\(grouped(tenths / 10)).\(tenths % 10) \(units[unit])"
 }

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import JSONDocument
@@ -15,14 +16,25 @@ private enum ServingEnd {
   case broken(WaymarkError)
 }
 
+/// The arguments of `run`.
+private struct RunArguments: Decodable {
+  let logFormat: String?
+  let listen: String?
+  let peer: [String]?
+  let noDiscovery: Bool?
+  let followSync: Bool?
+  let page: String?
+}
+
 /// `run`: the command that makes this process the node.
 extension CommandRun {
   /// `run`: serves until SIGINT, SIGTERM, SIGHUP (when its terminal closes) or SIGQUIT.
   func serve() async throws -> Int32 {
-    let format = try LogFormat.chosen(flag: invocation["logFormat"], environment: environment)
+    let asked = try invocation.arguments(as: RunArguments.self)
+    let format = try LogFormat.chosen(flag: asked.logFormat, environment: environment)
     let notifier = ServiceNotifier(environment: environment)
     do {
-      return try await serve(format, notifier)
+      return try await serve(asked, format, notifier)
     } catch {
       let failure = invocation.completing(Application.failure(error))
       notifier.status(failure.message)
@@ -30,7 +42,9 @@ extension CommandRun {
     }
   }
 
-  private func serve(_ format: LogFormat, _ notifier: ServiceNotifier) async throws -> Int32 {
+  private func serve(
+    _ asked: RunArguments, _ format: LogFormat, _ notifier: ServiceNotifier
+  ) async throws -> Int32 {
     try ProcessGuard.takeDescriptors()
     let log = try log(format)
     notifier.status("Opening the store")
@@ -47,15 +61,16 @@ extension CommandRun {
     let ended: ServingEnd
     do {
       let configuration = try Configuration(home: home)
-      let listen = invocation["listen"] ?? configuration.listen ?? defaultListen
-      let peers = invocation.arguments["peer"]?.array?.compactMap(\.string) ?? configuration.peers
-      let discovers = invocation.arguments["noDiscovery"]?.boolean != true && configuration.discovery
-      if invocation.arguments["followSync"]?.boolean == true || configuration.followSync {
+      let listen = asked.listen ?? configuration.listen ?? defaultListen
+      let peers = asked.peer ?? configuration.peers
+      let discovers = asked.noDiscovery != true && configuration.discovery
+      if asked.followSync == true || configuration.followSync {
         await node.followSyncInvitations()
       }
       let address = try await node.serve(listen: listen, peers: peers, discovers: discovers)
       try await node.serveControl()
-      let page = try await openPage(of: node)
+      var page: String?
+      if let place = asked.page { page = try await node.servePage(at: place) }
       terminal.data(readyLine(address))
       if let page { terminal.data(pageLine(page)) }
       notifier.ready("Serving at \(address)")
@@ -106,12 +121,6 @@ extension CommandRun {
   }
 
   private static let endSeconds = 4.0
-
-  /// Serves the page with `--page`, and returns its address; nil without.
-  private func openPage(of node: Node) async throws -> String? {
-    guard let place = invocation["page"] else { return nil }
-    return try await node.servePage(at: place)
-  }
 
   private func pageLine(_ address: String) -> String {
     guard invocation.options.json else { return "page \(address)" }

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import JSONDocument
@@ -33,7 +34,8 @@ extension CommandRun {
     news: (inout State) -> String?, isRunning: (State) -> Bool
   ) async throws -> Int32 {
     let isShown = terminal.output.isTerminal && !invocation.options.json
-    let screen = Screen(terminal, isShown: isShown && invocation.arguments["ndjson"] == nil)
+    let screen = try Screen(
+      terminal, isShown: isShown && invocation.arguments(as: WatchArguments.self).ndjson == nil)
     let signals = WatchSignals(screen)
     defer { screen.leave() }
     var state = state
@@ -229,72 +231,5 @@ struct Watched {
 extension Peer {
   fileprivate func count(_ direction: Watched.Direction) -> Int {
     (direction == .behind ? behind : ahead) ?? 0
-  }
-}
-
-/// Signals from the terminal: interrupts and changes of its size.
-private final class WatchSignals: Sendable {
-  private let state = Mutex((isEnded: false, isResized: false))
-
-  init(_ screen: Screen) {
-    Interrupts.handle([SIGINT, SIGTERM, SIGHUP]) { [weak self] _ in self?.state.withLock { $0.isEnded = true }
-    }
-    Interrupts.handle([SIGWINCH]) { [weak self] _ in self?.state.withLock { $0.isResized = true } }
-    guard screen.isShown else { return }
-    // Ctrl-Z restores the terminal before the process stops; after `fg` the status is drawn again.
-    Interrupts.handle([SIGTSTP]) { [weak self] _ in
-      screen.leave()
-      kill(getpid(), SIGSTOP)
-      screen.enter()
-      self?.state.withLock { $0.isResized = true }
-    }
-  }
-
-  var isEnded: Bool { state.withLock { $0.isEnded } }
-
-  func takeResize() -> Bool {
-    state.withLock { state in
-      defer { state.isResized = false }
-      return state.isResized
-    }
-  }
-}
-
-/// The alternate screen of a terminal, which is redrawn in place. Leaving it restores the previous content.
-final class Screen: Sendable {
-  let isShown: Bool
-  private let terminal: Terminal
-  private let isThere = Mutex(false)
-
-  init(_ terminal: Terminal, isShown: Bool) {
-    self.terminal = terminal
-    self.isShown = isShown
-    enter()
-  }
-
-  /// Switches to the alternate screen, hides the cursor and turns line wrapping off.
-  func enter() {
-    guard isShown else { return }
-    isThere.withLock { isThere in
-      if !isThere { terminal.raw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[H\u{1B}[2J") }
-      isThere = true
-    }
-  }
-
-  /// Switches back to the normal screen; calling this again has no effect.
-  func leave() {
-    isThere.withLock { isThere in
-      if isThere { terminal.raw("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l") }
-      isThere = false
-    }
-  }
-
-  /// Overwrites the screen line by line instead of clearing it, which would flicker.
-  func draw(_ lines: [String]) {
-    isThere.withLock { isThere in
-      guard isThere else { return }
-      let text = lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n")
-      terminal.raw("\u{1B}[H" + text + "\u{1B}[J")
-    }
   }
 }

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import JSONDocument
@@ -19,7 +20,9 @@ struct CommandRun: Sendable {
     self.terminal.endsUnread = invocation.words != ["run"]
     self.environment = environment
     // For `keys passphrase set`, --file names the file with the new passphrase, not the current one.
-    let file = invocation.words == ["keys", "passphrase", "remove"] ? invocation["file"] : nil
+    let file =
+      invocation.requestName == RemovePassphrase.name
+      ? try invocation.request.command(as: RemovePassphrase.self).file : nil
     let passphrases = TerminalPassphrases(terminal, file: file)
     do {
       home = try Home.resolve(
@@ -47,15 +50,18 @@ struct CommandRun: Sendable {
     switch invocation.words {
     case ["help"]: return try help()
     case ["run"]: return try await serve()
-    case ["status"] where invocation.arguments["watch"]?.boolean == true: return try await watch()
-    case let words where words.last == ListRecords.action && invocation.arguments["watch"]?.boolean == true:
-      return try await watchList()
+    case ["status"] where try isWatched: return try await watch()
+    case let words where try words.last == ListRecords.action && isWatched: return try await watchList()
     default: break
     }
     guard let type = CommandTable.typed[invocation.requestName] else {
       preconditionFailure("no command \(invocation.requestName)")
     }
     return try await perform(type)
+  }
+
+  private var isWatched: Bool {
+    get throws { try invocation.arguments(as: WatchArguments.self).watch == true }
   }
 
   /// Performs a command and shows its answer.
@@ -115,30 +121,20 @@ struct CommandRun: Sendable {
   /// Returns the request, with the user's time zone and the default limit of lists, which only this process knows.
   func request(_ invocation: Invocation) throws -> ControlRequest {
     var request = invocation.request
-    limitList(&request)
-    if request.arguments["zone"] == nil { request.arguments["zone"] = .string(TimeZone.current.identifier) }
-    if let fields = request.arguments["fields"]?.array {
-      request.arguments["fields"] = .array(try fields.map { try absolutePath(in: $0, invocation.words[0]) })
-    }
+    try limitList(&request)
+    request.arguments["zone"] = .string(TimeZone.current.identifier)
     return request
   }
 
   /// Limits a list that goes to a terminal, which would otherwise scroll past for minutes.
-  private func limitList(_ request: inout ControlRequest) {
+  private func limitList(_ request: inout ControlRequest) throws {
     guard invocation.words.count == 2, invocation.words[1] == ListRecords.action,
       CommandTable.typed[invocation.requestName] is ListRecords.Type, terminal.output.isShown,
-      !invocation.options.json, request.arguments["ndjson"] == nil, request.arguments["limit"] == nil
+      !invocation.options.json
     else { return }
+    let asked = try invocation.arguments(as: WatchArguments.self)
+    guard asked.ndjson == nil, asked.limit == nil else { return }
     request.arguments["limit"] = .string("\(ListRecords.limitOnTerminal)")
-  }
-
-  /// Makes a typed path absolute, because a running node has a different working directory.
-  private func absolutePath(in field: JSON, _ group: String) throws -> JSON {
-    let pathField = ["attachment": "file", "profile": "avatar"][group]
-    guard let name = field[0]?.string, name == pathField, let path = field[1]?.string,
-      !path.isEmpty, !path.hasPrefix("/")
-    else { return field }
-    return [.string(name), .string(try workingDirectory() + "/" + path)]
   }
 
   // MARK: Asking
@@ -235,7 +231,7 @@ struct CommandRun: Sendable {
   // MARK: Commands that need no node
 
   private func help() throws -> Int32 {
-    let topic = invocation.arguments["topic"]?.array?.compactMap(\.string) ?? []
+    let topic = try invocation.arguments(as: HelpArguments.self).topic ?? []
     var page = Page(width: terminal.output.width, hasColor: terminal.output.hasColor)
     guard HelpPages.write(topic, into: &page) else {
       let name = topic.joined(separator: " ")
@@ -245,4 +241,16 @@ struct CommandRun: Sendable {
     showPaged(page, on: terminal)
     return 0
   }
+}
+
+/// The arguments of `help`.
+private struct HelpArguments: Decodable {
+  let topic: [String]?
+}
+
+/// How the answer of a list or of `status` is to be shown.
+struct WatchArguments: Decodable {
+  let watch: Bool?
+  let ndjson: Bool?
+  let limit: String?
 }

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import JSONDocument
@@ -289,7 +290,7 @@ extension Invite: TerminalCommand {
       run.terminal.data(ticket)
     }
     if let style = qr.flatMap(QRText.Style.init), let code = QRCode(ticket.uppercased()) {
-      run.terminal.show(code, style: style)
+      run.terminal.show(QRText(code, style: style))
     }
   }
 
@@ -348,4 +349,8 @@ extension Invite: TerminalCommand {
 private func readerOfOutputIsGone() -> Bool {
   var output = pollfd(fd: 1, events: 0, revents: 0)
   return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0
+}
+
+extension QRText {
+  init(_ code: QRCode, style: Style) { self.init(size: code.size, style: style) { code[$0, $1] } }
 }

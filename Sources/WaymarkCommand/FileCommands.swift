@@ -1,5 +1,5 @@
+import Console
 import Control
-import JSONDocument
 import Waymark
 
 extension ListFiles: TerminalCommand {
@@ -14,7 +14,7 @@ extension ListFiles: TerminalCommand {
       when they were last connected; a device that is offline may have dropped the file since.
       """, exampleArguments: "--limit 5")
 
-  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "items", identity: "file") }
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "items", ids: answer.items.map(\.file)) }
 
   func render(_ answer: FileOverview, into rendering: inout Rendering) {
     let totals = answer.totals
@@ -124,19 +124,9 @@ extension FileState {
     case .nowhere: return "nowhere any more"
     }
   }
-}
 
-extension JSON {
-  /// The state of a file, in the document of a record that has one; nil for any other value.
-  var fileState: FileState? {
-    self["state"].flatMap { $0.isNull ? nil : try? AnswerCoding.decode(FileState.self, from: self) }
-  }
-
-  /// `12.0 MB · on nas`, for the file in the document of a record; nil for any other value.
-  var fileText: String? {
-    guard let state = fileState, let bytes = self["bytes"]?.integer else { return nil }
-    return "\(byteText(bytes)) · \(state.text)"
-  }
+  /// `12.0 MB · on nas`
+  func text(bytes: Int64) -> String { "\(byteText(bytes)) · \(text)" }
 }
 
 extension Rendering {

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Waymark
 
@@ -6,7 +7,7 @@ extension ImportFiles: TerminalCommand {
 
   static let syntax = CommandSpec(
     words: ["import"], summary: "import files exported by Waymark or other applications",
-    operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
+    operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true, dash: .standardInput)],
     options: [
       .init(
         flag: "--format", placeholder: "F",
@@ -51,7 +52,8 @@ extension ExportRecords: TerminalCommand {
         type: .words(ExportFormat.allCases.map(\.rawValue))),
       .init(flag: "--trip", placeholder: "T", summary: "export only this trip"),
       .init(
-        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
+        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path,
+        dash: .standardOutput),
     ],
     details: """
       json holds everything that is visible, with the files that are on this device, and waymark import reads

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Waymark
 
@@ -6,7 +7,9 @@ extension ListMembers: TerminalCommand {
     words: ["members", "list"], summary: "list the devices of the circle, including revoked ones",
     impliesLastWord: true, exampleArguments: "")
 
-  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "members", identity: "device") }
+  func rows(of answer: Answer) -> DocumentRows? {
+    DocumentRows(key: "members", ids: answer.members.map(\.device.description))
+  }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     var table = TextTable([

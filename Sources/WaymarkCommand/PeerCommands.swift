@@ -1,3 +1,4 @@
+import Console
 import Control
 import Waymark
 
@@ -6,7 +7,9 @@ extension ListPeers: TerminalCommand {
     words: ["peers", "list"], summary: "list the other devices, and the addresses that were added",
     impliesLastWord: true, exampleArguments: "")
 
-  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "peers", identity: "device") }
+  func rows(of answer: Answer) -> DocumentRows? {
+    DocumentRows(key: "peers", ids: answer.peers.map(\.device.description))
+  }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.peers.isEmpty else {

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import Waymark
@@ -41,7 +42,7 @@ extension InstallEntitlement: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["entitlement", "install"],
     summary: "install an entitlement or an App Store purchase; - for standard input",
-    operands: [.init(placeholder: "FILE|-", key: "file", type: .path)],
+    operands: [.init(placeholder: "FILE|-", key: "file", type: .path, dash: .standardInput)],
     details: """
       FILE is what waymark issuer issue wrote, or the text of a signed StoreKit transaction (a JWS), with that of
       its renewal info after it, if there is one.
@@ -250,7 +251,8 @@ struct IssueEntitlement: TerminalCommand {
         flag: "--from", placeholder: "TIME",
         summary: "valid from this time, or from the start of this day in UTC; default now"),
       .init(
-        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
+        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path,
+        dash: .standardOutput),
     ], exampleArguments: "--key issuer --until 2027-12-31 --output entitlement")
 
   func run(_ run: CommandContext) async throws -> Answer {

@@ -1,4 +1,6 @@
+import Console
 import Control
+import Records
 import Waymark
 
 extension ShowProfile: TerminalCommand {
@@ -10,7 +12,9 @@ extension ShowProfile: TerminalCommand {
         summary: "write the picture to a file; fetch it first if it is on another device", type: .path)
     ], exampleArguments: "")
 
-  func render(_ answer: ShownRecord, into rendering: inout Rendering) { rendering.show(answer, "profile") }
+  func render(_ answer: ShownRecord, into rendering: inout Rendering) {
+    rendering.show(answer, Registry.profile)
+  }
 }
 
 extension SetProfile: TerminalCommand {

@@ -1,5 +1,5 @@
+import Console
 import Control
-import JSONDocument
 import Records
 import Waymark
 
@@ -90,7 +90,9 @@ extension ShowRecord: KindTerminalCommand {
       exampleArguments: kind.listing?.example.id)
   }
 
-  func render(_ answer: ShownRecord, into rendering: inout Rendering) { rendering.show(answer, kind) }
+  func render(_ answer: ShownRecord, into rendering: inout Rendering) {
+    rendering.show(answer, Registry.kind(named: kind))
+  }
 }
 
 extension AddRecord: KindTerminalCommand {
@@ -192,7 +194,7 @@ extension ShowTimeline: TerminalCommand {
       table.rows.append(
         [.init(minute(item.start))] + (showsZones ? [.init(item.startZone ?? "")] : []) + [
           .init(rendering.endText(item.end, start: item.start)), .init(item.kind),
-          .init(item.name ?? "", .strong), .init(item.cost?.moneyText ?? ""),
+          .init(item.name ?? "", .strong), .init(item.cost?.description ?? ""),
         ])
     }
     rendering.data.table(table)
@@ -205,8 +207,8 @@ extension ShownReference {
 }
 
 /// The day and time of a value, in the zone of the value itself.
-func minute(_ value: JSON?) -> String {
-  value?.string.map { String($0.prefix(16)).replacing("T", with: " ") } ?? "–"
+func minute(_ time: String?) -> String {
+  time.map { String($0.prefix(16)).replacing("T", with: " ") } ?? "–"
 }
 
 extension Rendering {

@@ -1,3 +1,4 @@
+import Console
 import Control
 import JSONDocument
 import Waymark
@@ -6,7 +7,9 @@ extension ListSettings: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["settings", "list"], summary: "list all settings", exampleArguments: "")
 
-  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "settings", identity: "key") }
+  func rows(of answer: Answer) -> DocumentRows? {
+    DocumentRows(key: "settings", ids: answer.settings.map(\.key))
+  }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.settings.isEmpty else { return rendering.notes.paragraph("No settings yet.") }

@@ -10,15 +10,12 @@ struct StandardStreams {
   /// - Throws: `WaymarkError` for a `-` where none is allowed.
   init(_ typed: Invocation) throws {
     invocation = typed
-    switch typed.words {
-    case ["export"] where typed["output"] == "-", ["issuer", "issue"] where typed["output"] == "-":
-      invocation.arguments["output"] = .null
-    case ["metrics"] where typed["write"] == "-": invocation.arguments["write"] = .null
-    case ["import"]: try takeInput()
-    case ["entitlement", "install"]: try takeEntitlement()
-    default: break
+    guard let spec = CommandTable.all.first(where: { $0.words == typed.words }) else { return }
+    for option in spec.options where option.dash == .standardOutput && isDash(option.requestKey) {
+      invocation.arguments[option.requestKey] = .null
     }
-    try refuseDashes()
+    for operand in spec.operands where operand.dash == .standardInput { try takeInput(operand.key) }
+    try refuseDashes(spec)
   }
 
   /// Removes the temporary copies.
@@ -34,34 +31,34 @@ struct StandardStreams {
       next: failure.next.map { $0.mapText { named($0, "-") } }, candidates: failure.candidates)
   }
 
-  private mutating func takeEntitlement() throws {
-    guard let path = invocation["file"], PipedFile.isNeeded(for: path) else { return }
-    let file = try PipedFile(path)
-    piped[path] = file
-    invocation.arguments["file"] = .string(file.path)
-  }
+  private func isDash(_ key: String) -> Bool { invocation.arguments[key] == "-" }
 
-  private mutating func takeInput() throws {
-    var paths = invocation.arguments["files"]?.array?.compactMap(\.string) ?? []
+  /// Copies the files of an operand that only this process can open.
+  private mutating func takeInput(_ key: String) throws {
+    guard let typed = invocation.arguments[key] else { return }
     do {
-      for index in paths.indices where PipedFile.isNeeded(for: paths[index]) {
-        let file = try piped[paths[index]] ?? PipedFile(paths[index])
-        piped[paths[index]] = file
-        paths[index] = file.path
+      switch typed {
+      case .array(let paths): invocation.arguments[key] = .array(try paths.map { try copied($0) })
+      default: invocation.arguments[key] = try copied(typed)
       }
     } catch {
       end()
       throw error
     }
-    invocation.arguments["files"] = .array(paths.map(JSON.string))
   }
 
-  private func refuseDashes() throws {
-    guard let spec = CommandTable.all.first(where: { $0.words == invocation.words }) else { return }
+  private mutating func copied(_ typed: JSON) throws -> JSON {
+    guard let path = typed.string, PipedFile.isNeeded(for: path) else { return typed }
+    let file = try piped[path] ?? PipedFile(path)
+    piped[path] = file
+    return .string(file.path)
+  }
+
+  private func refuseDashes(_ spec: CommandSpec) throws {
     let operands = spec.operands.filter(\.isPath).map { ($0.placeholder, $0.key) }
     // `--file` names the source of a passphrase; there, `-` means standard input.
     let options = spec.options.filter { $0.isPath && $0.flag != "--file" }.map { ($0.flag, $0.requestKey) }
-    for (name, key) in operands + options where invocation[key] == "-" {
+    for (name, key) in operands + options where isDash(key) {
       throw WaymarkError(
         exitCode: ExitCode.usage, code: .usage,
         message: "\(name) can't be “-” here: it must be a file.", next: .waymark("help \(spec.name)"))

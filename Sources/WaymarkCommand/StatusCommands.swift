@@ -1,3 +1,4 @@
+import Console
 import Control
 import Waymark
 
@@ -36,7 +37,8 @@ extension ShowMetrics: TerminalCommand {
     options: [
       .init(
         flag: "--write", placeholder: "FILE",
-        summary: "write them to a file, atomically, for the textfile collector (FILE.prom)", type: .path)
+        summary: "write them to a file, atomically, for the textfile collector (FILE.prom)", type: .path,
+        dash: .standardOutput)
     ],
     details: """
       This opens no port. To have the metrics collected, run this every minute:

@@ -1,3 +1,4 @@
+import Console
 import Control
 import JSONDocument
 import Waymark
@@ -46,7 +47,7 @@ extension TerminalCommand {
   /// Returns the schema, followed by the members of the encoded answer and, for a list, its rows under `items`.
   func document(_ answer: Answer, home: String?) throws -> JSON {
     var members = try AnswerCoding.document(answer, home: home).members ?? []
-    rows(of: answer)?.add(to: &members)
+    if let rows = rows(of: answer) { members = rows.added(to: members) }
     let schema = JSON.Member("schema", .string("waymark.\(documentName)/1"))
     return .object([schema] + (Self.isStream ? [.init("type", "summary")] : []) + members)
   }
@@ -57,19 +58,18 @@ extension TerminalCommand {
 struct DocumentRows {
   /// The key of the rows among the members of the encoded answer.
   let key: String
-  /// The key that identifies a row that has no `id`.
-  var identity: String?
+  /// The ids of the rows, in their order; nil if the rows have them already.
+  var ids: [String]?
 
-  func add(to members: inout [JSON.Member]) {
-    guard let index = members.firstIndex(where: { $0.key == key }) else { return }
-    if let identity, let rows = members[index].value.array {
-      members[index].value = .array(
-        rows.map { row in
-          guard let id = row[identity], row["id"] == nil else { return row }
-          return .object([.init("id", id)] + (row.members ?? []))
-        })
-    }
-    if key != "items" { members.append(.init("items", members[index].value)) }
+  func added(to members: [JSON.Member]) -> [JSON.Member] {
+    let rows = members.filter { $0.key == key }.flatMap { $0.value.array ?? [] }
+    let identified = ids.map { zip($0, rows).map(Self.row) } ?? rows
+    let list = JSON.Member("items", .array(identified))
+    return members.map { $0.key == key ? .init(key, list.value) : $0 } + (key == "items" ? [] : [list])
+  }
+
+  private static func row(_ id: String, _ row: JSON) -> JSON {
+    .object([.init("id", .string(id))] + (row.members ?? []))
   }
 }
 

@@ -1,3 +1,4 @@
+import Console
 import Foundation
 import Synchronization
 import Waymark
@@ -71,86 +72,18 @@ final class TerminalPassphrases: Sendable {
 
 extension Terminal {
   /// Asks for a passphrase without showing it.
-  ///
-  /// Reads key by key, Ctrl-C included, so that the terminal is restored however the prompt ends.
-  func passphrase(_ question: String) throws -> Passphrase {
-    var before = termios()
-    guard tcgetattr(STDIN_FILENO, &before) == 0 else {
+  fileprivate func passphrase(_ question: String) throws -> Passphrase {
+    do {
+      return try hiddenLine(question) { try Passphrase(&$0) }
+    } catch HiddenLineError.noTerminal {
       throw WaymarkError(
         exitCode: ExitCode.failed, code: .terminal,
         message: "The terminal can't be used to ask for a passphrase.",
         next: "run it again with WAYMARK_PASSPHRASE_FILE=FILE; \(waymark: "help keys")")
-    }
-    var silent = before
-    silent.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
-    let asItWas = before
-    return try Interrupts.cleaningUp {
-      var before = asItWas
-      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-    } during: {
-      tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-      transient(question)
-      defer {
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-        transient("\n")
-      }
-      return try TransientLine.away { try typedPassphrase() }
-    }
-  }
-
-  private func typedPassphrase() throws -> Passphrase {
-    var typed = TypedLine()
-    while true {
-      var key: UInt8 = 0
-      let count = read(STDIN_FILENO, &key, 1)
-      if count < 0, errno == EINTR { continue }
-      switch count == 1 ? typed.take(key) : .givenUp {
-      case .more: continue
-      case .done: return try Passphrase(&typed.bytes)
-      case .givenUp:
-        throw WaymarkError(
-          exitCode: ExitCode.interrupted, code: .interrupted, message: "No passphrase was given.",
-          next: "run it again; \(waymark: "help keys")")
-      }
-    }
-  }
-}
-
-/// A line that is being typed; handles the keys that correct it.
-struct TypedLine {
-  /// The typed bytes. The caller must wipe them after use.
-  var bytes: [UInt8] = []
-
-  enum Progress: Equatable {
-    case more
-    case done
-    case givenUp
-  }
-
-  static let bytesMax = 4_096
-
-  /// Reserves all memory at the start, because a growing array would leave copies behind.
-  init() { bytes.reserveCapacity(Self.bytesMax) }
-
-  mutating func take(_ key: UInt8) -> Progress {
-    switch key {
-    case 0x0a, 0x0d: return .done
-    // Ctrl-C and Ctrl-\ give up; so does Ctrl-D where nothing has been typed.
-    case 0x03, 0x1c: return .givenUp
-    case 0x04: return bytes.isEmpty ? .givenUp : .done
-    case 0x15: removeLast(bytes.count)
-    case 0x08, 0x7f:
-      let tail = bytes.reversed().prefix { $0 & 0xc0 == 0x80 }.count
-      removeLast(min(bytes.count, tail + 1))
-    default: if bytes.count < Self.bytesMax { bytes.append(key) }
-    }
-    return .more
-  }
-
-  private mutating func removeLast(_ count: Int) {
-    for _ in 0..<count {
-      bytes[bytes.count - 1] = 0
-      bytes.removeLast()
+    } catch HiddenLineError.givenUp {
+      throw WaymarkError(
+        exitCode: ExitCode.interrupted, code: .interrupted, message: "No passphrase was given.",
+        next: "run it again; \(waymark: "help keys")")
     }
   }
 }

@@ -61,10 +61,10 @@ package struct TypedRecords {
   package func show(_ kind: Kind, _ name: String) throws -> ShownRecord {
     let record = try names.resolve(kind, name)
     var writer = document
-    var shown = ShownRecord(try writer.members(kind, record))
-    if kind == Registry.trip { shown.members += try tripMembers(record) }
-    if kind == Registry.habit { shown.members += try habitMembers(record) }
-    return shown
+    var members = try writer.members(kind, record)
+    if kind == Registry.trip { members += try tripMembers(record) }
+    if kind == Registry.habit { members += try habitMembers(record) }
+    return ShownRecord(members)
   }
 
   /// Returns the members that `trip show` adds to the fields of a trip: as in lists, but with the first start and the last
@@ -93,11 +93,7 @@ package struct TypedRecords {
     guard let progress = try store.progress(of: UUID(record.key.id), since: nil, now: nil, &time) else {
       return []
     }
-    return [
-      .init("streak", .integer(Int64(progress.currentStreak))),
-      .init("bestStreak", .integer(Int64(progress.bestStreak))),
-      .init("today", .string(progress.today.description)), .init("month", .array(progress.month.map(\.json))),
-    ]
+    return try DocumentCoding.encode(HabitCalendar(progress)).members ?? []
   }
 
   /// Returns the name of a record, under which messages show it; nil if it has none.

@@ -1,6 +1,5 @@
 public import Foundation
 import Home
-import JSONDocument
 import Records
 import Replication
 import Storage
@@ -107,17 +106,41 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
 }
 
 /// A day of a habit, as `habit show` lists the days of a month.
-package struct HabitMark: Hashable, Sendable {
-  let day: Day
-  let isDue: Bool
-  let isDone: Bool
+package struct HabitMark: Hashable, Sendable, Codable {
+  package let day: Day
+  package let isDue: Bool
+  package let isDone: Bool
   let value: Double
 
-  var json: JSON {
-    [
-      "day": .string(day.description), "due": .bool(isDue), "done": .bool(isDone), "value": .float(value),
-    ]
+  private enum CodingKeys: String, CodingKey {
+    case day
+    case isDue = "due"
+    case isDone = "done"
+    case value
   }
+}
+
+/// The streaks of a habit and its days in the current month, as `habit show` adds them to the fields of the habit.
+package struct HabitCalendar: Hashable, Sendable, Codable {
+  package let streak: Int
+  package let bestStreak: Int
+  package let today: Day
+  package let month: [HabitMark]
+
+  private enum CodingKeys: CodingKey, CaseIterable {
+    case streak
+    case bestStreak
+    case today
+    case month
+  }
+
+  init(_ progress: HabitProgress) {
+    (streak, bestStreak) = (progress.currentStreak, progress.bestStreak)
+    (today, month) = (progress.today, progress.month)
+  }
+
+  /// The keys of its members in the document of a habit.
+  static let keys = CodingKeys.allCases.map(\.stringValue)
 }
 
 extension HabitProgress {

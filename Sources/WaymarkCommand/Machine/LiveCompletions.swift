@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import JSONDocument
@@ -125,9 +126,10 @@ struct LiveCompletions {
     guard let known = Registry.listed.first(where: { $0.name == kind }), known != Registry.habitEntry else {
       return []
     }
+    guard let title = known.listing?.title else { return [] }
     let items = try await answer(ListRecords.self, ["kind": .string(kind), "deleted": .bool(deleted)]).items
     return items.compactMap { item in
-      ["name", "originalFileName", "fileName"].lazy.compactMap { item.record[$0]?.string }.first
+      if case .text(let name) = item.record.cell(title) { name } else { nil }
     }
   }
 

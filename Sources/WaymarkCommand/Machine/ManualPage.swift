@@ -1,3 +1,4 @@
+import Console
 import Waymark
 
 /// The manual page in the markup of `man(7)`: the command table, the help topics, and a little prose.

@@ -1,3 +1,4 @@
+import Console
 import Control
 import FoundationEssentials
 import JSONDocument
@@ -11,13 +12,11 @@ extension Rendering {
   mutating func list(_ command: ListRecords, _ answer: ListRecords.Answer) {
     guard let kind = Registry.kind(named: command.kind), let listing = kind.listing else { return }
     guard !answer.items.isEmpty else { return notes.paragraph(emptyText(command, answer)) }
-    if command.filters["ndjson"] != nil { return lines(answer.items) }
+    if command.printsLines { return lines(answer.items) }
     guard !command.deleted else { return trash(command, answer, listing) }
     // The column of the parent would have the same value in every row.
-    let columns = listing.columns.filter { column in
-      !(column.heading == "TRIP" && command.filters["trip"] != nil)
-        && !(column.heading == "HABIT" && command.filters["habit"] != nil)
-    }
+    let parent = command.parent(of: kind)?.name.uppercased()
+    let columns = listing.columns.filter { $0.heading != parent }
     var table = TextTable(
       [.init("ID")]
         + columns.map { .init($0.heading, isRight: $0.isRight, widthMin: $0.widthMin.map { min($0, 10) }) })
@@ -37,12 +36,7 @@ extension Rendering {
 
   private func emptyText(_ command: ListRecords, _ answer: ListRecords.Answer) -> String {
     if command.deleted { return "No \(answer.plural) in the trash." }
-    let kind = Registry.kind(named: command.kind)
-    let isFiltered = command.filters.keys.contains { key in
-      ["text", "upcoming", "date", "from", "to"].contains(key)
-        || kind?.parentKinds.contains { Registry.kind($0)?.name == key } == true
-    }
-    return isFiltered ? "No \(answer.plural) match." : "No \(answer.plural) yet."
+    return command.isFiltered ? "No \(answer.plural) match." : "No \(answer.plural) yet."
   }
 
   /// Writes each row of a list as one line of JSON.
@@ -77,29 +71,27 @@ extension Rendering {
   }
 
   private func text(_ content: ListColumn.Content, of record: ShownRecord) -> String {
-    switch content {
-    case .first(let names): names.lazy.compactMap { record[$0]?.cellText }.first ?? ""
-    case .all(let names): names.compactMap { record[$0]?.cellText }.joined(separator: " ")
-    case .day(let name): record[name]?.string.map { String($0.prefix(10)) } ?? "–"
-    case .minute(let name): minute(record[name])
-    case .end(let name, let start): endText(record[name], start: record[start])
-    case .money(let name): record[name]?.moneyText ?? ""
-    case .sums(let name):
-      // No-break spaces keep an amount and its currency on one line.
-      (record[name]?.array ?? []).compactMap { $0.moneyText?.replacing(" ", with: "\u{A0}") }
-        .joined(separator: " + ")
-    case .number(let name): grouped(record[name]?.integer ?? 0)
-    case .bytes(let name): record[name]?.integer.map { data.isPiped ? "\($0)" : byteText($0) } ?? ""
-    case .file(let name): record[name]?.fileState?.text ?? ""
-    case .flag(let name): record[name]?.boolean == false ? "no" : "yes"
+    switch record.cell(content) {
+    case nil: ""
+    case .text(let text): text
+    case .day(let time): time.map { String($0.prefix(10)) } ?? "–"
+    case .minute(let time): minute(time)
+    case .end(let end, let start): endText(end, start: start)
+    case .money(let money): "\(money)"
+    // No-break spaces keep an amount and its currency on one line.
+    case .sums(let sums): sums.map { "\($0)".replacing(" ", with: "\u{A0}") }.joined(separator: " + ")
+    case .number(let number): grouped(number)
+    case .bytes(let bytes): data.isPiped ? "\(bytes)" : byteText(bytes)
+    case .file(let state): state.text
+    case .flag(let flag): flag ? "yes" : "no"
     }
   }
 
   /// The time at which something ends, without the day if it begins on the same day, and without the year if it begins
   /// in the same year: `18:00`, `05-06 10:00`. A program gets the day and the time.
-  func endText(_ end: JSON?, start: JSON?) -> String {
+  func endText(_ end: String?, start: String?) -> String {
     let text = minute(end)
-    guard !data.isPiped, end != nil, let start = start?.string else { return text }
+    guard !data.isPiped, end != nil, let start else { return text }
     if text.prefix(10) == start.prefix(10) { return String(text.dropFirst(11)) }
     return text.prefix(4) == start.prefix(4) ? String(text.dropFirst(5)) : text
   }
@@ -107,90 +99,63 @@ extension Rendering {
   // MARK: One record
 
   /// Writes every field that has a value. A structured value is written in the form in which the user types it.
-  mutating func show(_ record: ShownRecord, _ kind: String) {
-    let members = record.members.filter { member in
-      !member.value.isNull && member.value != [] && !isLeftOut(member.key, record, kind)
-    }
-    if members.isEmpty { notes.paragraph("Nothing yet.") }
-    data.pairs(members.map { ($0.key, value($0, of: record, kind)) })
-    if kind == Registry.habit.name { calendar(record) }
-    guard members.contains(where: { isLocal($0, kind) }) else { return }
+  mutating func show(_ record: ShownRecord, _ kind: Kind?) {
+    guard let kind else { return }
+    let entries = record.entries(of: kind)
+    if entries.isEmpty { notes.paragraph("Nothing yet.") }
+    data.pairs(entries.map { ($0.name, text($0.value)) })
+    if let habit = record.habitCalendar { calendar(habit) }
+    guard entries.contains(where: { isLocal($0.value) }) else { return }
     data.line("Times without a zone are in \(time.zone.identifier).", .faint)
   }
 
-  /// Whether a member is shown with another one: a zone with its time, the days of a habit in the calendar. An empty
-  /// content of an attachment is left out, and so is the id of the profile, of which there is only one.
-  private func isLeftOut(_ key: String, _ record: ShownRecord, _ kind: String) -> Bool {
-    if kind == Registry.profile.name, key == "id" || key == "shortId" { return true }
-    if kind == Registry.habit.name, ["streak", "bestStreak", "today", "month"].contains(key) { return true }
-    if record[key]?.fileState == nil, record[key]?["bytes"] != nil { return true }
-    return ["startTZId": "start", "endTZId": "end", "timezone": "date"][key].map { record[$0] != nil }
-      ?? false
-  }
-
-  private func value(_ member: JSON.Member, of record: ShownRecord, _ kind: String) -> String {
-    if let typed = RecordText.typed(member.value, kind: kind, field: member.key) { return printable(typed) }
-    if let file = member.value.fileText { return file }
-    guard let text = member.value.string, TimeText.moment(text) != nil else {
-      return time.text(ShownValue(member.value))
+  private func text(_ value: ShownEntry.Value) -> String {
+    switch value {
+    case .plain(let value): time.text(value)
+    case .typed(let text): printable(text)
+    case .file(let state, let bytes): state.text(bytes: bytes)
+    case .day(let day): day
+    case .time(let time, let zone): "\(minute(time)) \(printable(zone))"
     }
-    if isDay(member, kind) { return String(text.prefix(10)) }
-    let zone = ["start": "startTZId", "end": "endTZId", "date": "timezone"][member.key]
-    return zone.flatMap { record[$0]?.string }.map { "\(minute(member.value)) \(printable($0))" }
-      ?? time.written(text)
-  }
-
-  /// Whether a time is a day: the first and the last day of a trip, which are stored as midnight in UTC.
-  private func isDay(_ member: JSON.Member, _ kind: String) -> Bool {
-    kind == Registry.trip.name && ["startDate", "endDate"].contains(member.key)
-      && member.value.string?.hasSuffix("T00:00:00Z") == true
   }
 
   /// Whether a time is shown in the reader's zone.
-  private func isLocal(_ member: JSON.Member, _ kind: String) -> Bool {
-    guard let text = member.value.string, TimeText.moment(text) != nil else { return false }
-    return text.hasSuffix("Z") && !isDay(member, kind)
+  private func isLocal(_ value: ShownEntry.Value) -> Bool {
+    switch value {
+    case .plain(.text(let text)), .time(let text, _): text.hasSuffix("Z") && TimeText.moment(text) != nil
+    default: false
+    }
   }
 
   // MARK: Habits
 
   /// Writes the streaks of a habit and the days of the month: `✓` done, `·` due and not done, blank otherwise.
-  private mutating func calendar(_ record: ShownRecord) {
-    guard let today = record["today"]?.string.flatMap({ Day($0) }), let days = record["month"]?.array else {
-      return
-    }
-    let (streak, best) = (record["streak"]?.integer ?? 0, record["bestStreak"]?.integer ?? 0)
+  private mutating func calendar(_ habit: HabitCalendar) {
+    let (streak, best) = (Int64(habit.streak), Int64(habit.bestStreak))
     data.gap()
     data.line("Streak: \(counted(streak, "day")); best: \(counted(best, "day"))", .strong)
     data.gap()
-    data.line("\(today.description.prefix(7))", .strong)
+    data.line("\(habit.today.description.prefix(7))", .strong)
     data.line(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].map { "  " + $0 }.joined(), .heading)
     var weeks: [[String]] = []
-    for entry in days {
-      guard let day = entry["day"]?.string.flatMap({ Day($0) }) else { continue }
-      if weeks.isEmpty || day.weekday == 1 { weeks.append(Array(repeating: "     ", count: 7)) }
-      weeks[weeks.count - 1][day.weekday - 1] = cell(day, entry, today)
+    for mark in habit.month {
+      if weeks.isEmpty || mark.day.weekday == 1 { weeks.append(Array(repeating: "     ", count: 7)) }
+      weeks[weeks.count - 1][mark.day.weekday - 1] = cell(mark, habit.today)
     }
     for week in weeks { data.line(week.joined()) }
     data.gap()
     data.line("✓ done   · not done   ! today is not done yet", .faint)
   }
 
-  private func cell(_ day: Day, _ entry: JSON, _ today: Day) -> String {
-    let (isDue, isDone) = (entry["due"]?.boolean == true, entry["done"]?.boolean == true)
+  private func cell(_ habit: HabitMark, _ today: Day) -> String {
     let (mark, stress): (String, Stress) =
-      switch (isDone, isDue) {
+      switch (habit.isDone, habit.isDue) {
       case (true, _): ("✓", .good)
-      case (false, true) where day == today: ("!", .careful)
-      case (false, true) where day < today: ("·", .none)
+      case (false, true) where habit.day == today: ("!", .careful)
+      case (false, true) where habit.day < today: ("·", .none)
       default: (" ", .faint)
       }
-    let number = "\(day.day)".padded(to: 2, isRight: true)
+    let number = "\(habit.day.day)".padded(to: 2, isRight: true)
     return " " + data.paint(number + mark, stress) + " "
   }
-}
-
-extension JSON {
-  /// The text of a table cell for a string or a number; nil for any other value.
-  fileprivate var cellText: String? { string ?? number }
 }

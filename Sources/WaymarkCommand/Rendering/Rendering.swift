@@ -1,3 +1,4 @@
+import Console
 import JSONDocument
 import Waymark
 
@@ -44,29 +45,6 @@ func shortRecordID(_ id: String?) -> String { id.map { printable(String($0.suffi
 /// it.
 func shortID(_ id: String?) -> String { id.map { printable(String($0.prefix(8))) } ?? "–" }
 
-/// Returns the shortest prefix of each id that tells it apart from the others, with at least eight characters.
-func distinctPrefixes(_ ids: [String]) -> [String: String] {
-  let sorted = Set(ids).sorted()
-  var prefixes: [String: String] = [:]
-  for (index, id) in sorted.enumerated() {
-    let neighbours = [index - 1, index + 1].filter(sorted.indices.contains).map { sorted[$0] }
-    let shared = neighbours.map { zip(id, $0).prefix { $0 == $1 }.count }.max() ?? 0
-    var count = max(8, shared + 1)
-    if id.dropFirst(count - 1).first == "-" { count += 1 }
-    prefixes[id] = String(id.prefix(count))
-  }
-  return prefixes
-}
-
-extension JSON {
-  /// `120.50 EUR`, or the amount alone if there is no currency.
-  var moneyText: String? {
-    self["amount"]?.string.map { amount in
-      self["currency"]?.string.map { "\(amount) \($0)" } ?? amount
-    }
-  }
-}
-
 extension TimeText {
   /// The value on one line. Times are in the reader's zone, unless they have a zone of their own.
   func text(_ value: ShownValue) -> String {
@@ -77,7 +55,7 @@ extension TimeText {
     case .text(let text): Self.moment(text) == nil ? printable(text) : written(text)
     case .list(let values): values.isEmpty ? "–" : values.map(self.text).joined(separator: ", ")
     case .parts(let parts):
-      value.json.moneyText
+      value.money?.description
         ?? parts.filter { $0.value != .none }.map { "\(printable($0.name)) \(self.text($0.value))" }
         .joined(separator: " ")
     }

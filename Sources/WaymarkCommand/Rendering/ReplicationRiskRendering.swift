@@ -1,3 +1,4 @@
+import Console
 import Waymark
 
 /// The replication risk: the changes and files that would be lost with this disk because no other device is known to hold

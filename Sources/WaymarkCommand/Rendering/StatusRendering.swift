@@ -1,3 +1,4 @@
+import Console
 import Waymark
 
 /// `status`: the header line, the lanes, the peers, and what needs attention.

@@ -1,3 +1,4 @@
+import Console
 import JSONDocument
 import Waymark
 

@@ -1,3 +1,4 @@
+import Console
 import Control
 import JSONDocument
 import Records
@@ -13,7 +14,10 @@ struct Invocation: Equatable, Sendable {
   var requestName: String { words.joined(separator: ".") }
   var request: ControlRequest { ControlRequest(command: requestName, arguments: arguments) }
 
-  subscript(key: String) -> String? { arguments[key]?.string }
+  /// Returns the arguments that this process needs itself.
+  func arguments<Arguments: Decodable>(as type: Arguments.Type) throws -> Arguments {
+    try AnswerCoding.decode(type, from: arguments)
+  }
 }
 
 /// Turns the words of a command line into a request, or into an error that says what to type.
@@ -266,7 +270,7 @@ struct CommandParser {
       let options = spec.options.map(\.flag)
       let field = option.flag.dropFirst(2)
       if Registry.kind(named: spec.words[0])?.field(named: String(field)) != nil,
-        spec.operands.contains(where: { $0.key == "fields" })
+        spec.takesFields
       {
         throw WaymarkError.usage(
           "`waymark \(spec.name)` has no option \(option.flag); write \(field)=VALUE.",
@@ -328,9 +332,14 @@ struct CommandParser {
           "Invalid field “\(printable(text))”: expected NAME=VALUE.",
           next: .waymark("help \(spec.name)"))
       }
-      return [.string(String(text[..<equals])), .string(String(text[text.index(after: equals)...]))]
+      let (name, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+      let isPath = !value.isEmpty && Self.pathFields[spec.words[0]] == name
+      return [.string(name), .string(isPath ? try absolute(value) : value)]
     }
   }
+
+  /// The fields whose value is typed as the path of a file, by the first word of the command.
+  private static let pathFields = ["attachment": "file", "profile": "avatar"]
 
   /// Whether a word without `=` is the name of a new record.
   private func takesBareName(_ spec: CommandSpec) -> Bool {
@@ -349,19 +358,5 @@ struct CommandParser {
       throw WaymarkError.usage("The path of a file is empty.", next: .waymark("help"))
     }
     return try (directory ?? workingDirectory()) + "/" + path
-  }
-}
-
-extension Duration {
-  /// Parses a duration such as `500ms`, `30s`, `10m`, `2h` or `1d` into milliseconds; a number alone means seconds.
-  static func milliseconds(in text: String) -> Int64? {
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    guard let number = Int64(digits) else { return nil }
-    let units: [String: Int64] = [
-      "ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
-    ]
-    guard let unit = units[String(text.dropFirst(digits.count))] else { return nil }
-    let (milliseconds, isTooLong) = number.multipliedReportingOverflow(by: unit)
-    return isTooLong || milliseconds > 3_650 * 86_400_000 ? nil : milliseconds
   }
 }

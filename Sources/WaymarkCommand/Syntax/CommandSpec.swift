@@ -19,6 +19,7 @@ struct CommandSpec: Sendable {
     var isOptional = false
     /// Whether it takes all words that follow; only the last operand can.
     var isRepeated = false
+    var dash = Dash.refused
 
     var usage: String {
       let text = placeholder + (isRepeated ? "…" : "")
@@ -37,6 +38,7 @@ struct CommandSpec: Sendable {
     var isRequired = false
     /// The value if the flag stands alone; another value then follows after an equals sign: `--qr=full`.
     var valueAlone: String?
+    var dash = Dash.refused
 
     var takesNextWord: Bool { placeholder != nil && valueAlone == nil }
 
@@ -57,6 +59,13 @@ struct CommandSpec: Sendable {
     }
   }
 
+  /// What `-` means in place of a path.
+  enum Dash: Sendable {
+    case refused
+    case standardInput
+    case standardOutput
+  }
+
   /// The type of a value, and its form in the request.
   enum ValueType: Sendable {
     case text
@@ -68,6 +77,9 @@ struct CommandSpec: Sendable {
     /// A field such as `name=Rome`; the request carries name and value as a pair.
     case field
   }
+
+  /// Whether it has an operand of the form `FIELD=VALUE`.
+  var takesFields: Bool { operands.contains { if case .field = $0.type { true } else { false } } }
 
   /// The name as the user types it.
   var name: String { words.joined(separator: " ") }

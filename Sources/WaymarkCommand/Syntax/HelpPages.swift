@@ -1,3 +1,4 @@
+import Console
 import Records
 import Waymark
 
@@ -110,7 +111,7 @@ enum HelpPages {
       let width = spec.options.map { $0.usage.displayWidth }.max() ?? 0
       for option in spec.options { write(option, width: width, indent: 4, &page) }
       let fields =
-        spec.operands.contains { $0.key == "fields" }
+        spec.takesFields
         ? (Registry.kind(named: spec.words[0])?.assignableNames ?? []) : []
       if !fields.isEmpty {
         page.paragraph("  Fields: \(fields.joined(separator: ", "))", indent: 2)

@@ -1,3 +1,4 @@
+import Console
 import Waymark
 
 /// A help page about a subject instead of one command.

@@ -4,6 +4,7 @@ import JSONDocument
 @testable import NodeOperations
 import Testing
 
+@testable import Console
 @testable import Waymark
 @testable import WaymarkCommand
 

@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import JSONDocument
@@ -37,13 +38,19 @@ struct FileRenderingTests {
     #expect(try AnswerCoding.decode(FileState.self, from: document) == state)
     var shown: JSON = ["bytes": 12_000_000, "file": "00"]
     for member in document.members ?? [] { shown[member.key] = member.value }
-    #expect(shown.fileText == "12.0 MB · \(text)")
+    #expect(try content(of: ["fileData": shown]) == "fileData  12.0 MB · \(text)")
   }
 
-  @Test func `a value that is not a file has no state`() {
-    #expect((["amount": "12", "currency": nil] as JSON).fileText == nil)
-    #expect(("here" as JSON).fileText == nil)
-    #expect((["state": "lost", "bytes": 1] as JSON).fileText == nil)
+  @Test func `content without a known state is left out`() throws {
+    for content: JSON in [["bytes": 1, "file": "00"], ["state": "lost", "bytes": 1], "here"] {
+      #expect(try self.content(of: ["fileName": "tour.pdf", "fileData": content]) == "fileName  tour.pdf")
+    }
+  }
+
+  /// What `attachment show` prints.
+  private func content(of attachment: JSON) throws -> String {
+    let command = try AnswerCoding.decode(ShowRecord.self, from: ["kind": "attachment", "id": "tour.pdf"])
+    return try text(command, attachment)
   }
 
   @Test(

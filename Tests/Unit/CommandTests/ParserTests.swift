@@ -1,3 +1,4 @@
+import Console
 import Control
 import JSONDocument
 import Testing
@@ -134,9 +135,9 @@ struct ParserTests {
   }
 
   @Test func `a flag whose value may be left out takes it only after an equals sign`() throws {
-    #expect(try parse("invite", "--qr")["qr"] == "half")
-    #expect(try parse("invite", "--qr=full")["qr"] == "full")
-    #expect(try parse("invite", "--qr", "--role", "admin")["role"] == "admin")
+    #expect(try parse("invite", "--qr").arguments["qr"] == "half")
+    #expect(try parse("invite", "--qr=full").arguments["qr"] == "full")
+    #expect(try parse("invite", "--qr", "--role", "admin").arguments["role"] == "admin")
     #expect(failure("invite", "--qr", "full")?.message.contains("Unexpected argument “full”") == true)
     #expect(failure("invite", "--qr=small")?.message.contains("expected half or full") == true)
   }

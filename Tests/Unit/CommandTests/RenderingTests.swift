@@ -1,3 +1,4 @@
+import Console
 import Control
 import Foundation
 import JSONDocument

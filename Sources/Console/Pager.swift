@@ -1,13 +1,13 @@
 import Foundation
 
 /// Shows long output page by page, with the program that the user chose.
-struct Pager: Sendable {
+package struct Pager: Sendable {
   /// The command line of the pager, which the shell runs.
-  let command: String
+  package let command: String
   private let environment: [String: String]
 
   /// Creates the pager that `WAYMARK_PAGER` or `PAGER` names, or `less`. Nil if it is off, or is `cat`.
-  init?(_ environment: [String: String], isOff: Bool) {
+  package init?(_ environment: [String: String], isOff: Bool) {
     let named = environment["WAYMARK_PAGER"] ?? environment["PAGER"] ?? "less"
     let command = named.trimmingCharacters(in: .whitespaces)
     guard !isOff, !command.isEmpty, command != "cat", environment["TERM"] != "dumb" else { return nil }
@@ -19,7 +19,7 @@ struct Pager: Sendable {
   /// Shows the text and returns when the user leaves the pager.
   ///
   /// - Returns: false if there is no such program, so that the text was not shown.
-  func show(_ text: String) -> Bool {
+  package func show(_ text: String) -> Bool {
     guard isThere, let (process, input) = start() else { return false }
     // Ctrl-C is for the pager, which also runs in the foreground.
     let before = signal(SIGINT, SIG_IGN)

@@ -1,7 +1,7 @@
-import Waymark
+package import Reasons
 
 /// The emphasis of a word. It adds no information, because it may be invisible.
-enum Stress: String, Sendable {
+package enum Stress: String, Sendable {
   case none = ""
   case strong = "1"
   /// The headings of columns and of groups.
@@ -13,19 +13,19 @@ enum Stress: String, Sendable {
 }
 
 /// Lines of text, composed for a terminal of some width.
-struct Page {
+package struct Page {
   /// The widest line that prose fills; longer lines are hard to read. Tables use the whole width.
-  static let proseWidthMax = 100
+  package static let proseWidthMax = 100
 
-  let width: Int
-  let hasColor: Bool
+  package let width: Int
+  package let hasColor: Bool
   /// Whether a program reads the page rather than a person: lists have tabs between their values, and nothing is cut.
-  var isPiped = false
+  package var isPiped = false
   /// The value of `--home`, which suggested commands must include; nil if it was not given.
-  var home: String?
-  private(set) var lines: [String] = []
+  package var home: String?
+  package private(set) var lines: [String] = []
 
-  init(width: Int, hasColor: Bool) {
+  package init(width: Int, hasColor: Bool) {
     self.width = width
     self.hasColor = hasColor
   }
@@ -33,43 +33,45 @@ struct Page {
   /// The width of prose. Messages that a program reads have one line each, whatever their length.
   private var proseWidth: Int { width == .max ? width : min(width, Self.proseWidthMax) }
 
-  var text: String { lines.map { $0 + "\n" }.joined() }
+  package var text: String { lines.map { $0 + "\n" }.joined() }
 
   /// Returns the text in the colour of the emphasis, if the output has colours.
-  func paint(_ text: String, _ stress: Stress) -> String {
+  package func paint(_ text: String, _ stress: Stress) -> String {
     hasColor && stress != .none && !text.isEmpty ? "\u{1B}[\(stress.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  mutating func line(_ text: String = "", _ stress: Stress = .none) { lines.append(paint(text, stress)) }
+  package mutating func line(_ text: String = "", _ stress: Stress = .none) {
+    lines.append(paint(text, stress))
+  }
 
   /// Appends lines unchanged, whatever their width.
-  mutating func text(_ text: String) {
+  package mutating func text(_ text: String) {
     let body = text.hasSuffix("\n") ? text.dropLast() : text[...]
     for line in body.split(separator: "\n", omittingEmptySubsequences: false) { lines.append(String(line)) }
   }
 
   /// Appends text, wrapped between words if it is longer than a line. Lines after the first are indented.
-  mutating func paragraph(_ text: String, _ stress: Stress = .none, indent: Int = 0) {
+  package mutating func paragraph(_ text: String, _ stress: Stress = .none, indent: Int = 0) {
     for line in wrapped(text, width: proseWidth, indent: indent) { self.line(line, stress) }
   }
 
   /// Appends a sentence that contains commands.
-  mutating func paragraph(_ sentence: Step, indent: Int = 0) {
+  package mutating func paragraph(_ sentence: Step, indent: Int = 0) {
     paragraph(sentence.text(home: home), indent: indent)
   }
 
   /// `Next: waymark sync on`
-  mutating func next(_ step: Step?) {
+  package mutating func next(_ step: Step?) {
     if let step { paragraph("Next: \(printable(step.text(home: home)))") }
   }
 
   /// Appends an empty line, unless the page is empty or already ends with an empty line.
-  mutating func gap() {
+  package mutating func gap() {
     if let last = lines.last, !last.isEmpty { lines.append("") }
   }
 
   /// Appends lines of the form `name  value`, with aligned values.
-  mutating func pairs(_ pairs: [(name: String, value: String)]) {
+  package mutating func pairs(_ pairs: [(name: String, value: String)]) {
     let column = (pairs.map { $0.name.displayWidth }.max() ?? 0) + 2
     for (name, value) in pairs {
       let rest = wrapped(value, width: max(20, proseWidth - column), indent: 0)
@@ -80,7 +82,7 @@ struct Page {
     }
   }
 
-  mutating func table(_ table: TextTable) {
+  package mutating func table(_ table: TextTable) {
     for line in table.lines(in: self) { lines.append(line) }
   }
 
@@ -89,7 +91,7 @@ struct Page {
   /// Line breaks in prose don't matter: unindented lines form one paragraph up to the next empty or indented line. An
   /// indented line is an example and stays on a line of its own. Text in a second column continues in the following
   /// lines that are indented to that column.
-  mutating func explain(_ text: String, lead: Int = 0) {
+  package mutating func explain(_ text: String, lead: Int = 0) {
     for paragraph in HelpParagraph.all(in: text) {
       let head = String(repeating: " ", count: lead) + paragraph.head
       let column = head.displayWidth
@@ -140,7 +142,7 @@ private struct HelpParagraph {
 
 /// Wraps text between words so that no line is wider than `width`, as far as words allow. Leading spaces are kept;
 /// lines after the first are indented by `indent` more.
-func wrapped(_ text: String, width: Int, indent: Int) -> [String] {
+package func wrapped(_ text: String, width: Int, indent: Int) -> [String] {
   text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { paragraph in
     let lead = String(paragraph.prefix { $0 == " " })
     let margin = lead + String(repeating: " ", count: indent)

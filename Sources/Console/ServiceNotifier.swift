@@ -1,17 +1,16 @@
 import Foundation
-import Waymark
 
-/// Reports the state of the node to systemd, in datagrams to the socket that `NOTIFY_SOCKET` names, as `sd_notify(3)`
-/// does.
+/// Reports the state of the program to systemd, in datagrams to the socket that `NOTIFY_SOCKET` names, as
+/// `sd_notify(3)` does.
 ///
-/// Does nothing if `NOTIFY_SOCKET` is not set. A message that can't be sent is dropped, because the node does not
-/// depend on it.
-struct ServiceNotifier: Sendable {
+/// Does nothing if `NOTIFY_SOCKET` is not set. A message that can't be sent is dropped, because the program does
+/// not depend on it.
+package struct ServiceNotifier: Sendable {
   private let socketPath: String?
-  /// The watchdog period: systemd ends a node that sends no sign of life for this long.
-  let watchdog: Duration?
+  /// The watchdog period: systemd ends a program that sends no sign of life for this long.
+  package let watchdog: Duration?
 
-  init(environment: [String: String], process: Int32 = getpid()) {
+  package init(environment: [String: String], process: Int32 = getpid()) {
     let path = environment["NOTIFY_SOCKET"] ?? ""
     // A path, or a name in the abstract namespace. Other kinds of address (vsock) are for virtual machines.
     socketPath = path.hasPrefix("/") || path.hasPrefix("@") ? path : nil
@@ -21,21 +20,21 @@ struct ServiceNotifier: Sendable {
       ? nil : environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil }
   }
 
-  var hasSocket: Bool { socketPath != nil }
+  package var hasSocket: Bool { socketPath != nil }
 
-  /// Reports that the node is serving.
-  func ready(_ status: String) { send("READY=1\nSTATUS=\(printable(status))") }
+  /// Reports that the program is serving.
+  package func ready(_ status: String) { send("READY=1\nSTATUS=\(printable(status))") }
 
   /// Sets the text that `systemctl status` shows.
-  func status(_ status: String) { send("STATUS=\(printable(status))") }
+  package func status(_ status: String) { send("STATUS=\(printable(status))") }
 
-  func alive() { send("WATCHDOG=1") }
+  package func alive() { send("WATCHDOG=1") }
 
-  func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(printable(status))") }
+  package func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(printable(status))") }
 
   /// Sends a message. Returns false if it could not be sent, or if there is no socket.
   @discardableResult
-  func send(_ message: String) -> Bool {
+  package func send(_ message: String) -> Bool {
     guard let socketPath else { return false }
     #if os(Linux)
       let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -72,33 +71,5 @@ struct ServiceNotifier: Sendable {
     return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(head + name.count)) }
     }
-  }
-}
-
-extension ServiceNotifier {
-  /// Regularly reports that the node is alive, and how many peers it is connected to. It asks the node each time, so a
-  /// node that hangs stops reporting.
-  func watch(_ node: Node, listening: String) -> Task<Void, Never>? {
-    guard hasSocket else { return nil }
-    let period = min(.seconds(10), (watchdog ?? .seconds(60)) / 3)
-    return Task {
-      var reported = ""
-      while !Task.isCancelled {
-        let text = Self.text(await node.company, listening)
-        guard !Task.isCancelled else { return }
-        if text != reported { status(text) }
-        reported = text
-        if watchdog != nil { alive() }
-        try? await Task.sleep(for: period)
-      }
-    }
-  }
-
-  static func text(_ company: (connected: Int, others: Int), _ listening: String) -> String {
-    let others =
-      company.others == 0
-      ? "no other device yet"
-      : "connected to \(company.connected) of \(counted(Int64(company.others), "device"))"
-    return "Serving at \(listening), \(others)"
   }
 }

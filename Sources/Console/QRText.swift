@@ -1,35 +1,38 @@
-import Control
 import Foundation
 
 /// A QR code as lines of text for a terminal.
-struct QRText {
+package struct QRText {
   /// The characters that modules are made of.
-  enum Style: String, CaseIterable {
+  package enum Style: String, CaseIterable {
     /// Half blocks: one column for each module, and one line for two rows of modules.
     case half
     /// Two blank columns for each module, for fonts whose half blocks leave gaps.
     case full
   }
 
-  let lines: [String]
+  package let lines: [String]
   /// The number of columns of each line.
-  let columns: Int
+  package let columns: Int
 
   /// The border that scanners need around a code, in modules.
   private static let quietZone = 4
 
-  init(_ code: QRCode, style: Style) {
-    let range = -Self.quietZone..<code.size + Self.quietZone
+  /// - Parameters:
+  ///   - size: the number of modules on each side.
+  ///   - isDark: whether the module in a row and a column is dark; false outside the code.
+  package init(size: Int, style: Style, isDark: (_ row: Int, _ column: Int) -> Bool) {
+    let range = -Self.quietZone..<size + Self.quietZone
     switch style {
     case .half:
       columns = range.count
       lines = stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
-        Self.blackOnWhite + range.map { Self.block(code[row, $0], code[row + 1, $0]) }.joined() + Self.reset
+        Self.blackOnWhite + range.map { Self.block(isDark(row, $0), isDark(row + 1, $0)) }.joined()
+          + Self.reset
       }
     case .full:
       columns = range.count * 2
       lines = range.map { row in
-        range.map { (code[row, $0] ? Self.black : Self.white) + "  " }.joined() + Self.reset
+        range.map { (isDark(row, $0) ? Self.black : Self.white) + "  " }.joined() + Self.reset
       }
     }
   }
@@ -53,8 +56,7 @@ struct QRText {
 
 extension Terminal {
   /// Writes a code to standard error; if the terminal is too small for it, writes the size that it needs instead.
-  func show(_ code: QRCode, style: QRText.Style) {
-    let text = QRText(code, style: style)
+  package func show(_ text: QRText) {
     if error.isTerminal, let size = Self.cells(of: error.descriptor) {
       if size.columns < text.columns {
         return note(

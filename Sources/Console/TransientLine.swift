@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// The line on the terminal that other output replaces. There is one terminal, so there is one such line.
-enum TransientLine {
+package enum TransientLine {
   private static let state = Mutex(State())
 
   private struct State {
@@ -22,12 +22,12 @@ enum TransientLine {
   }
 
   /// Removes the line before something else is written.
-  static func clear() {
+  package static func clear() {
     state.withLock { erase(&$0) }
   }
 
   /// Removes the line, and keeps it away while the body asks the user something.
-  static func away<Result>(during body: () throws -> Result) rethrows -> Result {
+  package static func away<Result>(during body: () throws -> Result) rethrows -> Result {
     state.withLock { state in
       erase(&state)
       state.questions += 1

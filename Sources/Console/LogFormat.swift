@@ -1,10 +1,9 @@
-import Control
-import Foundation
+package import Foundation
 import JSONDocument
-import Waymark
+import Reasons
 
 /// The format of log lines: for people, for the systemd journal, or for programs.
-enum LogFormat: String, CaseIterable, Sendable {
+package enum LogFormat: String, CaseIterable, Sendable {
   /// For people: each line begins with the time.
   case text
   /// For the journal: each line begins with a priority. The journal strips the priority, and records the time itself.
@@ -16,7 +15,7 @@ enum LogFormat: String, CaseIterable, Sendable {
   /// where standard error goes.
   ///
   /// - Throws: `WaymarkError` for an unknown format.
-  static func chosen(
+  package static func chosen(
     flag: String?, environment: [String: String], standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
   ) throws -> LogFormat {
     guard let name = flag ?? environment["WAYMARK_LOG_FORMAT"], !name.isEmpty else {
@@ -24,14 +23,15 @@ enum LogFormat: String, CaseIterable, Sendable {
     }
     if let format = LogFormat(rawValue: name) { return format }
     let known = allCases.map(\.rawValue).joined(separator: ", ")
-    throw WaymarkError.usage(
-      "Invalid WAYMARK_LOG_FORMAT “\(printable(name))”: expected one of \(known).", next: .waymark("help run")
-    )
+    throw WaymarkError(
+      exitCode: ExitCode.usage, code: .usage,
+      message: "Invalid WAYMARK_LOG_FORMAT “\(printable(name))”: expected one of \(known).",
+      next: .waymark("help run"))
   }
 
   /// Chooses the format according to where standard error goes: `journal` if that is the file that `JOURNAL_STREAM`
   /// names, else `text`.
-  static func fitting(
+  package static func fitting(
     _ environment: [String: String], _ standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
   ) -> LogFormat {
     guard let journal = environment["JOURNAL_STREAM"].flatMap(FileNumber.init(journal:)) else { return .text }
@@ -40,56 +40,49 @@ enum LogFormat: String, CaseIterable, Sendable {
 
   /// Returns a line of the log.
   ///
-  /// - Parameter now: milliseconds since 1970.
-  /// - Parameter isTerminal: whether a person is watching, so that the date is left out.
-  func line(
-    _ level: NodeLog.Level, _ area: String, _ message: String, now: Int64, isTerminal: Bool = false,
+  /// - Parameters:
+  ///   - level: the name of its level.
+  ///   - priority: the syslog priority of the level.
+  ///   - now: milliseconds since 1970.
+  ///   - isTerminal: whether a person is watching, so that the date is left out.
+  package func line(
+    _ level: String, priority: Int, _ area: String, _ message: String, now: Int64, isTerminal: Bool = false,
     zone: TimeZone = .current
   ) -> String {
     switch self {
     case .text:
       let time = isTerminal ? LogTime.clock(now, zone) : LogTime.full(now, zone)
-      return "\(time) \("\(level)".padded(to: 7)) \(area.padded(to: 9)) \(printable(message))"
+      return "\(time) \(level.padded(to: 7)) \(area.padded(to: 9)) \(printable(message))"
     case .journal:
-      return "<\(level.priority)>\(area): \(printable(message))"
+      return "<\(priority)>\(area): \(printable(message))"
     case .json:
       let line: JSON = [
-        "type": "log", "time": .string(LogTime.full(now, zone)), "level": .string("\(level)"),
+        "type": "log", "time": .string(LogTime.full(now, zone)), "level": .string(level),
         "area": .string(area), "message": .string(message),
       ]
       return line.text(.line)
     }
   }
-
-  /// Returns the failure as a line of the log; nil for `text`, because there it is printed as a message for people.
-  func line(_ failure: WaymarkError) -> String? {
-    switch self {
-    case .text: nil
-    case .journal:
-      "<3>" + printable(failure.message) + (failure.next.map { " Next: \(printable($0.description))" } ?? "")
-    case .json: failure.line.text(.line)
-    }
-  }
 }
 
 /// The identity of an open file: its device and inode numbers.
-struct FileNumber: Hashable, Sendable {
-  let device: UInt64
-  let number: UInt64
+package struct FileNumber: Hashable, Sendable {
+  package let device: UInt64
+  package let number: UInt64
 
-  init(device: UInt64, number: UInt64) {
+  package init(device: UInt64, number: UInt64) {
     self.device = device
     self.number = number
   }
 
-  init?(of descriptor: Int32) {
+  package init?(of descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }
     self.init(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
   }
 
   /// Parses the value of `JOURNAL_STREAM`: two numbers separated by a colon.
-  init?(journal: String) {
+  package init?(journal: String) {
     let parts = journal.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let device = UInt64(parts[0]), let number = UInt64(parts[1]) else { return nil }
     self.init(device: device, number: number)
@@ -109,17 +102,5 @@ private enum LogTime {
   /// `15:00:07`
   static func clock(_ now: Int64, _ zone: TimeZone) -> String {
     String(full(now, zone).dropFirst(11).prefix(8))
-  }
-}
-
-extension NodeLog.Level {
-  /// The syslog priority.
-  fileprivate var priority: Int {
-    switch self {
-    case .debug: 7
-    case .info: 6
-    case .warning: 4
-    case .error: 3
-    }
   }
 }

@@ -1,16 +1,16 @@
 import Foundation
 
 /// Runs other programs of the system, such as `systemctl`.
-enum Helper {
-  struct Outcome: Sendable {
+package enum Helper {
+  package struct Outcome: Sendable {
     /// The exit code; nil if the program could not be started.
-    let code: Int32?
+    package let code: Int32?
     /// What the program wrote to standard output and standard error.
-    let output: String
+    package let output: String
   }
 
   /// Runs a program found in `PATH` and waits until it ends. Its standard input is empty.
-  static func run(_ words: [String]) -> Outcome {
+  package static func run(_ words: [String]) -> Outcome {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return Outcome(code: nil, output: "") }
     _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
@@ -27,7 +27,7 @@ enum Helper {
 
   /// Starts a program found in `PATH` that outlives this process, such as a browser. What it writes is lost. Returns
   /// false if it could not be started.
-  static func begin(_ words: [String]) -> Bool {
+  package static func begin(_ words: [String]) -> Bool {
     let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
     guard nowhere >= 0 else { return false }
     defer { close(nowhere) }

@@ -2,27 +2,27 @@ import Foundation
 
 /// A line on the terminal that shows what a command is waiting for. It appears after a second and disappears before
 /// anything else is written; a pipe or a file never receives it.
-struct ProgressLine {
+package struct ProgressLine {
   private let terminal: Terminal
   private let began: ContinuousClock.Instant
   private var drawn: ContinuousClock.Instant?
 
   /// How long a command may take before the line appears.
-  static let appears = Duration.seconds(1)
+  package static let appears = Duration.seconds(1)
   private static let redrawn = Duration.milliseconds(100)
 
-  init(_ terminal: Terminal, began: ContinuousClock.Instant = .now) {
+  package init(_ terminal: Terminal, began: ContinuousClock.Instant = .now) {
     self.terminal = terminal
     self.began = began
   }
 
   /// Draws a bar with the amount done, the speed and the remaining time.
-  mutating func show(_ what: String, done: Int64, total: Int64) {
+  package mutating func show(_ what: String, done: Int64, total: Int64) {
     draw { seconds, width in Self.text(what, done: done, total: total, seconds: seconds, width: width) }
   }
 
   /// Draws how long the command has been waiting.
-  mutating func show(waitingFor what: String) {
+  package mutating func show(waitingFor what: String) {
     draw { seconds, width in Self.text(waitingFor: what, seconds: seconds, width: width) }
   }
 
@@ -36,12 +36,12 @@ struct ProgressLine {
   }
 
   /// `Waiting for the inviting device  12 s`
-  static func text(waitingFor what: String, seconds: Double, width: Int) -> String {
+  package static func text(waitingFor what: String, seconds: Double, width: Int) -> String {
     "\(printable(what))  \(TimeText.span(Int64(seconds) * 1_000))".cut(to: width - 1)
   }
 
   /// `habit entries  ████████░░░░  12,000 of 20,000  8,100/s  1 s left`
-  static func text(_ what: String, done: Int64, total: Int64, seconds: Double, width: Int) -> String {
+  package static func text(_ what: String, done: Int64, total: Int64, seconds: Double, width: Int) -> String {
     let share = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 0
     let rate = seconds > 0.5 ? Double(done) / seconds : 0
     var tail = "  \(grouped(done)) of \(grouped(total))"
@@ -55,20 +55,4 @@ struct ProgressLine {
     let full = Int(share * Double(room))
     return head + String(repeating: "█", count: full) + String(repeating: "░", count: room - full) + tail
   }
-}
-
-/// Returns a number with separators: `12,345`.
-func grouped(_ number: Int64) -> String {
-  let digits = String(number.magnitude)
-  var text = ""
-  for (index, digit) in digits.enumerated() {
-    if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
-    text.append(digit)
-  }
-  return number < 0 ? "-" + text : text
-}
-
-/// Returns a count with its noun: `1 trip`, `12 trips`.
-func counted(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
-  "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
 }

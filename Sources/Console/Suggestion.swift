@@ -1,7 +1,7 @@
 /// Suggestions for a mistyped word.
-enum Suggestion {
+package enum Suggestion {
   /// Returns the known word that is most similar; nil if none is similar enough.
-  static func nearest(to word: String, among known: [String]) -> String? {
+  package static func nearest(to word: String, among known: [String]) -> String? {
     let typed = word.lowercased()
     let prefixed = known.filter { !typed.isEmpty && $0.hasPrefix(typed) }
     if prefixed.count == 1 { return prefixed.first }
@@ -12,7 +12,7 @@ enum Suggestion {
   }
 
   /// The edit distance: how many letters must be added, removed, changed or swapped with their neighbour.
-  static func distance(_ left: String, _ right: String) -> Int {
+  package static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left.prefix(64))
     let right = Array(right.prefix(64))
     var rows = [Array(0...right.count)]

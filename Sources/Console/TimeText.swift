@@ -1,21 +1,19 @@
-import Foundation
-import Records
-import Waymark
+package import Foundation
 
 /// Times in the form that people read.
-struct TimeText: Sendable {
+package struct TimeText: Sendable {
   /// Milliseconds since 1970.
-  let now: Int64
+  package let now: Int64
   /// The reader's zone.
-  let zone: TimeZone
+  package let zone: TimeZone
 
-  init(now: Int64, zone: TimeZone = .current) {
+  package init(now: Int64, zone: TimeZone = .current) {
     self.now = now
     self.zone = zone
   }
 
   /// Returns the milliseconds since 1970 for an RFC 3339 string; nil if the string is not in that format.
-  static func moment(_ text: String) -> Int64? {
+  package static func moment(_ text: String) -> Int64? {
     let pattern =
       #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))/#
     guard let match = text.wholeMatch(of: pattern)?.output,
@@ -40,7 +38,7 @@ struct TimeText: Sendable {
   }
 
   /// Returns a duration as text: `4 s`, `2 h`, `3 d 4 h`.
-  static func span(_ milliseconds: Int64) -> String {
+  package static func span(_ milliseconds: Int64) -> String {
     let seconds = max(0, milliseconds / 1_000)
     switch seconds {
     case ..<60: return "\(seconds) s"
@@ -55,11 +53,9 @@ struct TimeText: Sendable {
   }
 
   /// Returns how long ago a time was, in the largest unit alone: `4 s ago`, `2 h ago`.
-  func ago(_ text: String?) -> String { ago(text.flatMap(Self.moment)) }
+  package func ago(_ text: String?) -> String { ago(text.flatMap(Self.moment)) }
 
-  func ago(_ date: Date?) -> String { ago(date?.milliseconds) }
-
-  private func ago(_ moment: Int64?) -> String {
+  package func ago(_ moment: Int64?) -> String {
     guard let moment else { return "never" }
     let seconds = (now - moment) / 1_000
     return switch seconds {
@@ -73,11 +69,9 @@ struct TimeText: Sendable {
 
   /// Returns a time in the reader's zone: only the time of day if it is less than 20 hours from now (`13:02`), only the
   /// day if it is a week or more from now (`2027-03-01`), else both.
-  func short(_ text: String?) -> String { short(text.flatMap(Self.moment)) }
+  package func short(_ text: String?) -> String { short(text.flatMap(Self.moment)) }
 
-  func short(_ date: Date?) -> String { short(date?.milliseconds) }
-
-  private func short(_ moment: Int64?) -> String {
+  package func short(_ moment: Int64?) -> String {
     guard let moment else { return "–" }
     let parts = self.parts(moment)
     if abs(moment - now) < 20 * 3_600_000 { return parts.time }
@@ -86,14 +80,12 @@ struct TimeText: Sendable {
   }
 
   /// Returns the time of day in the reader's zone.
-  func clock(_ date: Date) -> String { parts(date.milliseconds).time }
+  package func clock(_ moment: Int64) -> String { parts(moment).time }
 
   /// Returns the day and time in the reader's zone.
-  func full(_ text: String?) -> String { full(text.flatMap(Self.moment)) }
+  package func full(_ text: String?) -> String { full(text.flatMap(Self.moment)) }
 
-  func full(_ date: Date?) -> String { full(date?.milliseconds) }
-
-  private func full(_ moment: Int64?) -> String {
+  package func full(_ moment: Int64?) -> String {
     guard let moment else { return "–" }
     let parts = self.parts(moment)
     return "\(parts.day) \(parts.time)"
@@ -111,23 +103,34 @@ struct TimeText: Sendable {
     )
   }
 
-  /// Returns the end of a period in UTC, in the form in which it is typed: `2027-12-31 UTC` for the end of that day.
-  func end(_ date: Date) -> String { endText(milliseconds: date.milliseconds) }
-
   /// Returns the day and time in UTC: `2026-11-26 20:57 UTC`.
-  func utc(_ date: Date) -> String {
-    let parts = TimeText(now: now, zone: .gmt).parts(date.milliseconds)
+  package func utc(_ moment: Int64) -> String {
+    let parts = TimeText(now: now, zone: .gmt).parts(moment)
     return "\(parts.day) \(parts.time) UTC"
   }
 
   /// Returns an RFC 3339 time in a readable form, without seconds. A time in UTC is converted to the reader's zone
   /// (`2026-05-03 15:00`); a time with another offset keeps it (`2026-05-03 15:00 +02:00`).
-  func written(_ text: String?) -> String {
+  package func written(_ text: String?) -> String {
     guard let text else { return "–" }
     guard text.count >= 19, text.dropFirst(10).first == "T", let moment = Self.moment(text) else {
       return text
     }
     if text.hasSuffix("Z") { return full(moment) }
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) \(text.suffix(6))"
+  }
+}
+
+extension Duration {
+  /// Parses a duration such as `500ms`, `30s`, `10m`, `2h` or `1d` into milliseconds; a number alone means seconds.
+  package static func milliseconds(in text: String) -> Int64? {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    guard let number = Int64(digits) else { return nil }
+    let units: [String: Int64] = [
+      "ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
+    ]
+    guard let unit = units[String(text.dropFirst(digits.count))] else { return nil }
+    let (milliseconds, isTooLong) = number.multipliedReportingOverflow(by: unit)
+    return isTooLong || milliseconds > 3_650 * 86_400_000 ? nil : milliseconds
   }
 }

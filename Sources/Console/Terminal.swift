@@ -1,36 +1,36 @@
 import Foundation
-import Waymark
+package import Reasons
 
 /// The output of the command line: data goes to standard output, everything else to standard error.
-struct Terminal: Sendable {
+package struct Terminal: Sendable {
   /// The properties of one of the two output streams.
-  struct Stream: Sendable {
-    var descriptor: Int32
-    var isTerminal: Bool
-    var hasColor: Bool
-    var width: Int
+  package struct Stream: Sendable {
+    package var descriptor: Int32
+    package var isTerminal: Bool
+    package var hasColor: Bool
+    package var width: Int
     /// Whether output is formatted for a person, although it may go to a program that shows it.
-    var isShown: Bool
+    package var isShown: Bool
   }
 
-  var output: Stream
-  let error: Stream
+  package var output: Stream
+  package let error: Stream
   /// Whether a person can answer a question.
-  let canAsk: Bool
+  package let canAsk: Bool
   /// Whether the program ends if its data can't be written. False for a node, which keeps running.
-  var endsUnread = true
+  package var endsUnread = true
   /// Whether data that can't be written is dropped. True for progress: losing it must not end the work.
-  var dropsUnwritten = false
+  package var dropsUnwritten = false
   /// Whether the command has already been carried out. If so, a failure to write its output must not suggest that it be
   /// run again.
-  var isDone = false
+  package var isDone = false
 
   /// The width of output that does not go to a terminal.
   static let widthElsewhere = 100
   /// The variable that makes standard output look as on a terminal, with this many columns.
   static let forceVariable = "WAYMARK_FORCE_TTY"
 
-  init(noColor: Bool, environment: [String: String]) {
+  package init(noColor: Bool, environment: [String: String]) {
     let isPlain =
       noColor || environment["NO_COLOR"].map { !$0.isEmpty } ?? false || environment["TERM"] == "dumb"
     let isForced = !noColor && environment["CLICOLOR_FORCE"].map { !$0.isEmpty && $0 != "0" } ?? false
@@ -52,7 +52,7 @@ struct Terminal: Sendable {
   private static func width(of descriptor: Int32) -> Int { size(of: descriptor).columns }
 
   /// Returns the current size of a terminal.
-  static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
+  package static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return (80, 24) }
     return (Int(size.ws_col), max(4, Int(size.ws_row)))
@@ -61,21 +61,21 @@ struct Terminal: Sendable {
   // MARK: Writing
 
   /// Writes one line of data.
-  func data(_ line: String) { write(line + "\n", to: output.descriptor) }
+  package func data(_ line: String) { write(line + "\n", to: output.descriptor) }
 
   /// Writes data unchanged, without adding a line break.
-  func raw(_ text: String) { write(text, to: output.descriptor) }
+  package func raw(_ text: String) { write(text, to: output.descriptor) }
 
   /// Writes a line for the person at the terminal.
-  func note(_ line: String) { write(line + "\n", to: error.descriptor) }
+  package func note(_ line: String) { write(line + "\n", to: error.descriptor) }
 
   /// Writes a paragraph for the person at the terminal, wrapped between words.
-  func notes(_ text: String) {
+  package func notes(_ text: String) {
     for line in wrapped(text, width: error.width, indent: 0) { note(line) }
   }
 
   /// Writes text on standard error that later text may overwrite.
-  func transient(_ text: String) { write(text, to: error.descriptor) }
+  package func transient(_ text: String) { write(text, to: error.descriptor) }
 
   /// Writes all of the text, so that no line is cut off. Data that can't be written ends the program; messages that
   /// can't be written do not.
@@ -103,7 +103,7 @@ struct Terminal: Sendable {
   /// Handles a failed write. If no process reads the output any more, ends the program quietly; reports other errors.
   private func unwritten(_ code: Int32, _ descriptor: Int32) {
     guard descriptor == output.descriptor, !dropsUnwritten else { return }
-    let status = code == EPIPE ? 0 : Application.report(unwritable(code), on: self)
+    let status = code == EPIPE ? 0 : report(unwritable(code))
     if endsUnread { exit(status) }
   }
 
@@ -124,15 +124,30 @@ struct Terminal: Sendable {
         : "redirect the output, for example to a file: > FILE")
   }
 
+  // MARK: Failures
+
+  /// Writes what failed and the next step, and returns the exit code.
+  package func report(_ failure: WaymarkError) -> Int32 {
+    var page = Page(width: error.width, hasColor: error.hasColor)
+    page.paragraph("\(page.paint("waymark:", .bad)) \(printable(failure.message))")
+    for candidate in failure.candidates.prefix(20) { page.paragraph("  \(printable(candidate))", indent: 2) }
+    if failure.candidates.count > 20 { page.line("  … and \(failure.candidates.count - 20) more") }
+    page.next(failure.next)
+    transient(page.text)
+    return failure.exitCode
+  }
+
+  // MARK: Asking
+
   /// Asks a question; anything but yes counts as no.
-  func confirms(_ question: String) -> Bool {
+  package func confirms(_ question: String) -> Bool {
     transient(wrapped(question + " [y/N]", width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
     guard let answer = TransientLine.away(during: { readLine() }) else { return false }
     return ["y", "yes"].contains(answer.trimmingCharacters(in: .whitespaces).lowercased())
   }
 
   /// Asks the user to type a word; anything else counts as no.
-  func confirms(_ question: String, typing word: String) -> Bool {
+  package func confirms(_ question: String, typing word: String) -> Bool {
     let request = "\(question) To confirm, type \(printable(word)):"
     transient(wrapped(request, width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
     guard let answer = TransientLine.away(during: { readLine() }) else { return false }

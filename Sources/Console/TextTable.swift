@@ -1,43 +1,43 @@
 /// A table of text that is made to fit its page: columns that may shrink are cut, the widest first.
-struct TextTable {
-  struct Column {
-    var title: String
-    var isRight = false
+package struct TextTable {
+  package struct Column {
+    package var title: String
+    package var isRight = false
     /// The minimum width when the column is cut because the page is too narrow; nil for a column that is never cut.
-    var widthMin: Int?
+    package var widthMin: Int?
 
-    init(_ title: String, isRight: Bool = false, widthMin: Int? = nil) {
+    package init(_ title: String, isRight: Bool = false, widthMin: Int? = nil) {
       self.title = title
       self.isRight = isRight
       self.widthMin = widthMin
     }
   }
 
-  struct Cell: ExpressibleByStringInterpolation {
-    var text: String
-    var stress: Stress
+  package struct Cell: ExpressibleByStringInterpolation {
+    package var text: String
+    package var stress: Stress
 
-    init(_ text: String, _ stress: Stress = .none) {
+    package init(_ text: String, _ stress: Stress = .none) {
       self.text = printable(text)
       self.stress = stress
     }
 
-    init(stringLiteral text: String) { self.init(text) }
+    package init(stringLiteral text: String) { self.init(text) }
   }
 
-  var columns: [Column]
-  var rows: [[Cell]] = []
-  var hasHead = true
+  package var columns: [Column]
+  package var rows: [[Cell]] = []
+  package var hasHead = true
   /// Whether the last column is wrapped instead of cut.
-  var wrapsLast = false
+  package var wrapsLast = false
   /// Whether the table is a list of records, which programs read as values with tabs between them.
-  var isList = false
+  package var isList = false
 
   static let gap = 2
 
-  init(_ columns: [Column]) { self.columns = columns }
+  package init(_ columns: [Column]) { self.columns = columns }
 
-  func lines(in page: Page) -> [String] {
+  package func lines(in page: Page) -> [String] {
     guard !(page.isPiped && isList) else { return rows.map(tabbed) }
     // Without a terminal, nothing is cut. A last column that wraps loses nothing.
     let widths = fittedWidths(page.isPiped && !wrapsLast ? .max : page.width)
@@ -95,4 +95,19 @@ struct TextTable {
     }
     return widths
   }
+}
+
+/// Returns the shortest prefix of each id in a column that tells it apart from the others, with at least eight
+/// characters.
+package func distinctPrefixes(_ ids: [String]) -> [String: String] {
+  let sorted = Set(ids).sorted()
+  var prefixes: [String: String] = [:]
+  for (index, id) in sorted.enumerated() {
+    let neighbours = [index - 1, index + 1].filter(sorted.indices.contains).map { sorted[$0] }
+    let shared = neighbours.map { zip(id, $0).prefix { $0 == $1 }.count }.max() ?? 0
+    var count = max(8, shared + 1)
+    if id.dropFirst(count - 1).first == "-" { count += 1 }
+    prefixes[id] = String(id.prefix(count))
+  }
+  return prefixes
 }

@@ -1,21 +1,26 @@
 import Foundation
 import Synchronization
-import Waymark
 
 /// Handlers for Ctrl-C and other signals that end the process.
 ///
 /// Does not use dispatch sources. With those, the main thread on Linux receives every signal and raises it again for
 /// another thread, and now and then the signal is lost. A node that misses SIGTERM is killed in the end.
-enum Interrupts {
+package enum Interrupts {
   private static let handlers = Mutex<[Int32: @Sendable (Int32) -> Void]>([:])
+  private static let cleanUp = Mutex<@Sendable () -> Void> {}
+
+  /// Sets what runs before a signal ends the process, such as the removal of temporary files.
+  package static func beforeEnding(_ cleanUp: @escaping @Sendable () -> Void) {
+    Self.cleanUp.withLock { $0 = cleanUp }
+  }
 
   /// Makes SIGINT, SIGTERM and SIGHUP end the process at once, SIGINT with this exit code. This never harms
   /// the store.
   ///
   /// - Parameter explain: tells the user what the interrupted command has done.
-  static func endWith(_ code: Int32, explain: @escaping @Sendable () -> Void = {}) {
+  package static func endWith(_ code: Int32, explain: @escaping @Sendable () -> Void = {}) {
     handle([SIGINT]) { _ in
-      TemporaryFiles.remove()
+      cleanUp.withLock { $0 }()
       explain()
       exit(code)
     }
@@ -23,7 +28,7 @@ enum Interrupts {
   }
 
   /// Returns the signals that were not ignored when this process started.
-  static func unlessIgnored(_ signals: [Int32]) -> [Int32] { signals.filter { !isIgnored($0) } }
+  package static func unlessIgnored(_ signals: [Int32]) -> [Int32] { signals.filter { !isIgnored($0) } }
 
   /// Whether the signal was already ignored when this process started, as with `nohup`.
   private static func isIgnored(_ number: Int32) -> Bool {
@@ -40,13 +45,13 @@ enum Interrupts {
 
   /// Ends the process by the signal's default action.
   @Sendable private static func end(_ number: Int32) {
-    TemporaryFiles.remove()
+    cleanUp.withLock { $0 }()
     signal(number, SIG_DFL)
     kill(getpid(), number)
   }
 
   /// Calls the handler on these signals instead of performing their default action.
-  static func handle(_ signals: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) {
+  package static func handle(_ signals: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) {
     // Without a pipe the signals keep their default action, which ends the process at once.
     guard listens else { return }
     handlers.withLock { handlers in
@@ -64,7 +69,7 @@ enum Interrupts {
 
   /// Runs the body. If a signal ends the process meanwhile, the clean-up runs first. Afterwards the signals have their
   /// previous handlers again.
-  static func cleaningUp<Result>(
+  package static func cleaningUp<Result>(
     _ cleanUp: @escaping @Sendable () -> Void, during body: () throws -> Result
   ) rethrows -> Result {
     let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]

@@ -1,6 +1,6 @@
 /// Messages about the rows of a file, of which there can be thousands. Messages that differ only in numbers and quoted
 /// text are shown as one.
-struct MessageGroups {
+package struct MessageGroups {
   private let noun: String
   private var groups: [String: Group] = [:]
   /// The keys of the groups, in the order in which they appeared.
@@ -16,9 +16,9 @@ struct MessageGroups {
   private static let groupsMax = 20
 
   /// - Parameter noun: what is counted, for the messages that are not shown.
-  init(_ noun: String) { self.noun = noun }
+  package init(_ noun: String) { self.noun = noun }
 
-  mutating func add(_ message: String) {
+  package mutating func add(_ message: String) {
     let key = Self.pattern(of: message)
     if groups[key] == nil { order.append(key) }
     groups[key, default: Group(examples: [], count: 0)].count += 1
@@ -28,7 +28,7 @@ struct MessageGroups {
   }
 
   /// `trips[12]: totalCost is 5, but its items cost 3 (and 1,999 more like this)`
-  var lines: [String] {
+  package var lines: [String] {
     var lines: [String] = []
     for group in order.prefix(Self.groupsMax).compactMap({ groups[$0] }) {
       guard group.count > Self.examplesMax else {

@@ -12,9 +12,9 @@ struct ErrorDocument {
   init(_ failure: WaymarkError) { self.failure = failure }
 
   var line: String {
-    var members = failure.line.members ?? []
-    if failure.candidates.isEmpty { members.removeAll { $0.key == "candidates" } }
-    return JSON.object([.init("schema", "waymark.error/1")] + members).text(.line)
+    var document = failure.line
+    if failure.candidates.isEmpty { document["candidates"] = nil }
+    return JSON.object([.init("schema", "waymark.error/1")] + (document.members ?? [])).text(.line)
   }
 
   /// Whether a command line asks for JSON. It may be one that can't be parsed.

@@ -1,12 +1,11 @@
 import JSONDocument
-import Waymark
 
 /// The width of text in columns of a terminal, and text fitted to a width.
 extension StringProtocol {
-  var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
+  package var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
   /// Returns the text cut to at most `width` columns, with `…` for the part that is left out.
-  func cut(to width: Int) -> String {
+  package func cut(to width: Int) -> String {
     guard displayWidth > width else { return String(self) }
     var kept = ""
     var used = 0
@@ -20,14 +19,14 @@ extension StringProtocol {
   }
 
   /// Returns the text padded with spaces to `width` columns.
-  func padded(to width: Int, isRight: Bool = false) -> String {
+  package func padded(to width: Int, isRight: Bool = false) -> String {
     let spaces = String(repeating: " ", count: Swift.max(0, width - displayWidth))
     return isRight ? spaces + self : self + spaces
   }
 }
 
 extension Character {
-  var displayWidth: Int {
+  package var displayWidth: Int {
     guard let first = unicodeScalars.first else { return 0 }
     if unicodeScalars.contains("\u{FE0F}") { return 2 }
     if isRegional(first) { return 2 }
@@ -55,7 +54,7 @@ private let wideRanges: [ClosedRange<UInt32>] = [
 
 /// Returns the text on one line, without characters that control a terminal. Needed for names, which come from files
 /// and peers.
-func printable(_ text: String) -> String {
+package func printable(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isControl) else { return text }
   return String(
     String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? ($0 == "\n" ? " " : "\u{FFFD}") : $0 })

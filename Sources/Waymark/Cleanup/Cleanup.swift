@@ -1,4 +1,5 @@
 public import Foundation
+import RecordTables
 import Records
 import Replication
 package import Storage

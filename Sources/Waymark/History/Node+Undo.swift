@@ -1,6 +1,6 @@
+import LogStorage
 import Records
 import Replication
-import Storage
 public import Wire
 
 extension Node {
@@ -43,7 +43,7 @@ extension Node {
       try await inSlices { pace in
         try await Undoer(history: historyReader, isForced: isForced) { self.wall() }
           .undo(target, isPreview: isPreview, pace) { undone, drafts, leastClock in
-            try write(Storage.Operation.undoVerb, target: undone, drafts, leastClock: leastClock)
+            try write(LogStorage.Operation.undoVerb, target: undone, drafts, leastClock: leastClock)
           }
       }
     }

@@ -23,8 +23,8 @@
 //   queries would starve commands and peers.
 
 import Engine
+import RecordTables
 import Replication
-import Storage
 import Transport
 
 /// The revisions of all topics, and the watchers that wait for a change.

@@ -1,5 +1,5 @@
 import Engine
-import Storage
+import RecordTables
 
 /// Decides when the write-ahead log (WAL) is checkpointed into the database.
 ///

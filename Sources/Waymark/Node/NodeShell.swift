@@ -4,6 +4,7 @@ import FileFormat
 import FileStore
 import JSONDocument
 import Membership
+import RecordTables
 import Replication
 import Storage
 import Transport

@@ -1,6 +1,7 @@
 // Sources/store.md, "A full disk", "A disk that fails" and "A damaged change set"
 
 import Engine
+import RecordTables
 import Replication
 import Storage
 import Transport

@@ -4,6 +4,7 @@ import Membership
 import Records
 import Replication
 import Storage
+import Verification
 import Wire
 
 /// What an override would change, as shown before confirmation.

@@ -2,6 +2,7 @@ import Engine
 import Membership
 import Replication
 import Storage
+import Verification
 import Wire
 
 /// Asks a connected peer what the peer holds.

@@ -1,6 +1,7 @@
 // Protocol/merge.md, "Erase"
 
 import Foundation
+import LogStorage
 import Membership
 import Records
 import Replication

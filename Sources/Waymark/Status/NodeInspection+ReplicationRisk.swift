@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import LogStorage
 import Membership
 import Replication
 import Storage
@@ -75,7 +76,7 @@ extension NodeInspection {
   }
 
   /// Returns the content of an operation, from the cache if the operation is the same as last time.
-  private func content(of operation: Storage.Operation) throws -> OperationContent {
+  private func content(of operation: LogStorage.Operation) throws -> OperationContent {
     let sets = operation.sets.map(\.origin.stamp.set)
     if let known = countedOperation.content, countedOperation.sets == sets { return known }
     let content = try OperationContent(operation, store)

@@ -1,5 +1,6 @@
 import Engine
 import FileFormat
+import LogStorage
 import Membership
 import Replication
 import Storage

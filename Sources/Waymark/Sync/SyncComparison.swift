@@ -3,6 +3,7 @@ import Membership
 import Records
 import Replication
 import Storage
+import Verification
 import Wire
 
 /// `sync on --preview`: compares the records here with those of the peers, without writing anything.

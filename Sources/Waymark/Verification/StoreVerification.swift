@@ -1,6 +1,6 @@
 public import Foundation
 import Replication
-import Storage
+import Verification
 import Wire
 
 /// The result of verifying this device's store against its signed log.

@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import LogStorage
 import Storage
 import Testing
 import WaymarkTesting
@@ -78,5 +79,5 @@ struct CleanupTests {
 
 extension Node {
   /// The newest operation that was folded.
-  func newestOperation() throws -> Storage.Operation? { try store.operations(limit: 1).first }
+  func newestOperation() throws -> LogStorage.Operation? { try store.operations(limit: 1).first }
 }

@@ -8,6 +8,7 @@ import Storage
 import Testing
 import WaymarkTesting
 
+import LogStorage
 @testable import Waymark
 
 /// `mirror` and `assert` between real nodes.

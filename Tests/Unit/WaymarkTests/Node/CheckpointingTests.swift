@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+import RecordTables
 @testable import Waymark
 
 struct CheckpointingTests {

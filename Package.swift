@@ -211,8 +211,8 @@ let package = Package(
     .target(
       name: "CrashImages",
       dependencies: [
-        "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Verification", "VirtualDisk",
-        "Wire",
+        "Membership", "RecordTables", "Records", "Replication", "SQLite", "Sodium", "Storage", "Verification",
+        "VirtualDisk", "Wire",
       ], path: "Tests/Faults/Images/Scenarios", swiftSettings: common),
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
@@ -247,8 +247,8 @@ let package = Package(
     tests(
       "SimulationTests",
       [
-        "CrashImages", "FileFormat", "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium",
-        "Storage", "Vectors", "Verification", "VirtualDisk", "Wire",
+        "CrashImages", "FileFormat", "Membership", "RecordTables", "Records", "Replication", "SQLite",
+        "Simulation", "Sodium", "Storage", "Vectors", "Verification", "VirtualDisk", "Wire",
       ]),
     tests("SodiumTests", ["Sodium"]),
     tests(

@@ -76,15 +76,34 @@ let package = Package(
     shell("FileStore", ["Wire", "FileFormat"]),
     pure("Replication", ["Wire", "Sodium", "Membership", "FileFormat"]),
     pure("Records", ["Wire", "FileFormat", "JSONDocument", "Replication"]),
+    shell("LogStorage", ["Wire", "Membership", "Replication", "SQLite"]),
+    shell(
+      "RecordTables",
+      ["Wire", "FileFormat", "JSONDocument", "Replication", "Records", "SQLite", "LogStorage"]),
     shell(
       "Storage",
       [
-        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Membership", "Records",
-        "SQLite",
+        "Wire", "FileFormat", "FileStore", "Replication", "Membership", "Records", "SQLite", "LogStorage",
+        "RecordTables",
+      ]),
+    shell(
+      "Backups",
+      [
+        "Wire", "FileFormat", "FileStore", "Sodium", "Replication", "Records", "SQLite", "LogStorage",
+        "RecordTables", "Storage",
+      ]),
+    shell(
+      "Verification",
+      [
+        "Wire", "FileFormat", "FileStore", "Membership", "Replication", "Records", "SQLite", "LogStorage",
+        "RecordTables", "Storage",
       ]),
     shell(
       "Engine",
-      ["Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "Storage"]),
+      [
+        "Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "LogStorage",
+        "RecordTables", "Storage",
+      ]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
@@ -92,43 +111,50 @@ let package = Package(
     shell("Console", ["JSONDocument", "Reasons"]),
     shell(
       "Home",
-      ["Wire", "JSONDocument", "Purchases", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
+      [
+        "Wire", "JSONDocument", "Purchases", "Reasons", "Sodium", "Membership", "Records", "LogStorage",
+        "Storage", "Backups", "Verification",
+      ]),
     shell(
       "Model",
       [
-        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Records", "Storage",
-        "Exchange", "Home",
+        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Records", "LogStorage",
+        "RecordTables", "Storage", "Exchange", "Home",
       ]),
     shell(
-      "ChangeHistory", ["Wire", "JSONDocument", "Replication", "Records", "Storage", "Home", "Model"]),
+      "ChangeHistory",
+      [
+        "Wire", "JSONDocument", "Replication", "Records", "LogStorage", "RecordTables", "Storage", "Home",
+        "Model",
+      ]),
     shell(
       "ImportExport",
       ["Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Exchange", "Home"]),
     shell(
       "Enrolment",
       [
-        "Wire", "Sodium", "SecureChannel", "Purchases", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Home",
+        "Wire", "Sodium", "SecureChannel", "Purchases", "Membership", "Replication", "Records", "LogStorage",
+        "RecordTables", "Storage", "Backups", "Engine", "Transport", "Home",
       ]),
     shell(
       "NodeRuntime",
       [
         "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
-        "Membership", "Replication", "Records", "Storage", "Engine", "Transport", "Home", "Model",
-        "ChangeHistory", "Enrolment",
+        "Membership", "Replication", "Records", "LogStorage", "RecordTables", "Storage", "Backups",
+        "Verification", "Engine", "Transport", "Home", "Model", "ChangeHistory", "Enrolment",
       ]),
     shell(
       "NodeOperations",
       [
         "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
-        "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
         "NodeRuntime",
       ]),
     shell(
       "Waymark",
       [
         "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
-        "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
         "NodeRuntime", "NodeOperations",
       ]),
     shell(
@@ -152,8 +178,8 @@ let package = Package(
     shell(
       "Simulation",
       [
-        "Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "Storage",
-        "Engine", "SQLite", "VirtualDisk",
+        "Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "LogStorage",
+        "RecordTables", "Storage", "Verification", "Engine", "SQLite", "VirtualDisk",
       ]),
     .executableTarget(
       name: "WaymarkCommand",
@@ -167,8 +193,8 @@ let package = Package(
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "Control", "Engine", "FileFormat", "FileStore", "JSONDocument", "Membership", "Processes", "Records",
-        "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
+        "Control", "Engine", "FileFormat", "FileStore", "JSONDocument", "Membership", "Processes",
+        "RecordTables", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
       ], path: "Tests/Tools/Bench", swiftSettings: common),
     tests(
       "CommandTests",
@@ -179,8 +205,8 @@ let package = Package(
     tests(
       "EngineTests",
       [
-        "Engine", "Families", "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite",
-        "Sodium", "Storage", "Vectors", "Wire",
+        "Engine", "Families", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables",
+        "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire",
       ]),
     tests(
       "ExchangeTests",
@@ -192,15 +218,15 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Control", "Exchange", "FileFormat", "HTTP", "JSONDocument", "Membership", "Purchases", "Records",
-        "Replication",
-        "SQLite", "SecureChannel", "Simulation", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "Backups", "Control", "Exchange", "FileFormat", "HTTP", "JSONDocument", "Membership", "Purchases",
+        "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Simulation", "Sodium",
+        "Storage", "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     .target(
       name: "CrashImages",
       dependencies: [
-        "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Membership", "RecordTables", "Records", "Replication", "SQLite", "Sodium", "Storage", "Verification",
         "VirtualDisk", "Wire",
       ], path: "Tests/Faults/Images/Scenarios", swiftSettings: common),
     .executableTarget(
@@ -222,32 +248,29 @@ let package = Package(
     tests(
       "ReplicationTests",
       [
-        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
-        "Vectors",
-        "Wire",
+        "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables", "Records", "Replication",
+        "SQLite", "Sodium", "Storage", "Vectors", "Wire",
       ]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Vectors", "Wire"]),
     tests(
       "SessionTests",
       [
-        "Families", "FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
-        "Vectors",
-        "Wire",
+        "Families", "FileFormat", "LogStorage", "Membership", "RecordTables", "Records", "Replication",
+        "SQLite", "Sodium", "Storage", "Vectors", "Wire",
       ]),
     tests(
       "SimulationTests",
       [
-        "CrashImages", "FileFormat", "Membership", "Records", "Replication", "SQLite", "Simulation",
-        "Sodium", "Storage", "Vectors", "VirtualDisk", "Wire",
+        "CrashImages", "FileFormat", "Membership", "RecordTables", "Records", "Replication", "SQLite",
+        "Simulation", "Sodium", "Storage", "Vectors", "Verification", "VirtualDisk", "Wire",
       ]),
     tests("SodiumTests", ["Sodium"]),
     tests(
       "StorageTests",
       [
-        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
-        "Vectors",
-        "Wire",
+        "Backups", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables", "Records",
+        "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Verification", "Wire",
       ]),
     tests(
       "TidyTests",
@@ -258,8 +281,9 @@ let package = Package(
       "WaymarkTests",
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "Membership", "Model", "PageServer", "Purchases", "Records", "Replication", "SQLite", "SecureChannel",
-        "Sodium", "Storage", "Transport", "Vectors", "NodeOperations", "NodeRuntime", "Waymark", "WaymarkTesting", "Wire",
+        "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer", "Purchases",
+        "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage", "Transport",
+        "Vectors", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -1,5 +1,6 @@
 // Sources/store.md, "A full disk" and "A disk that fails"
 
+import LogStorage
 package import Replication
 import Storage
 import Wire

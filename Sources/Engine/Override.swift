@@ -27,7 +27,9 @@
 // The process may end at any point. The pending request is deleted only after the operation is durable. If the process
 // ends in between, the next start finds the operation by its id and does not write it a second time.
 
+import LogStorage
 import Membership
+package import RecordTables
 import Records
 package import Replication
 package import Storage

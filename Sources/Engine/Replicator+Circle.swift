@@ -1,4 +1,5 @@
 package import Membership
+import RecordTables
 import Replication
 package import Storage
 import Wire

@@ -1,4 +1,5 @@
 import Membership
+import RecordTables
 package import Replication
 package import Storage
 package import Wire

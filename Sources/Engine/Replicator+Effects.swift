@@ -1,4 +1,6 @@
+import LogStorage
 import Membership
+import RecordTables
 package import Replication
 import Storage
 import Wire

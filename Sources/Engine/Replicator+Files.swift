@@ -2,6 +2,7 @@
 
 package import FileFormat
 package import FileStore
+import RecordTables
 import Records
 package import Replication
 import Storage

@@ -2,8 +2,10 @@
 
 import FileFormat
 import FileStore
-import Replication
+import LogStorage
+import RecordTables
 import Records
+import Replication
 import Storage
 import Wire
 

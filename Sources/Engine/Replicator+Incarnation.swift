@@ -1,3 +1,4 @@
+import LogStorage
 import Membership
 package import Replication
 import Storage

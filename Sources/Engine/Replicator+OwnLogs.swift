@@ -1,6 +1,7 @@
 // Protocol/session.md, "Own logs after a start"
 
 import Membership
+import RecordTables
 import Replication
 import Storage
 package import Wire

@@ -27,7 +27,9 @@
 
 package import FileFormat
 package import FileStore
+package import LogStorage
 package import Membership
+package import RecordTables
 package import Replication
 package import Sodium
 package import Storage

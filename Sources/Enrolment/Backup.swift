@@ -1,5 +1,7 @@
+package import Backups
 public import Foundation
 package import Home
+package import LogStorage
 package import Storage
 package import Wire
 

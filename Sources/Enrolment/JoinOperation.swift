@@ -30,6 +30,7 @@
 //
 // In the last case, content that the revocation excluded is re-authored with the new keys (`StagedStore.replaceKeys`).
 
+import Backups
 public import Home
 import Membership
 import Replication

@@ -1,6 +1,7 @@
 // Sources/store.md, "Backups"
 
 import Membership
+import RecordTables
 import Replication
 import Storage
 import Wire

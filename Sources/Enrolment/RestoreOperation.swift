@@ -1,3 +1,4 @@
+import Backups
 public import Foundation
 public import Home
 import Membership

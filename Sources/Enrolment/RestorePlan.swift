@@ -1,6 +1,8 @@
+import Backups
 import Foundation
 package import Home
 import Membership
+import RecordTables
 import Records
 package import Replication
 import Sodium

@@ -1,5 +1,7 @@
+import Backups
 import Foundation
 package import Home
+import LogStorage
 import Membership
 package import Replication
 import Storage

@@ -1,3 +1,4 @@
+import Backups
 import Home
 package import Membership
 import Records

@@ -1,6 +1,6 @@
+import Backups
 import Foundation
 import Records
-import Storage
 import Wire
 
 /// Automatic backups in the backups folder.

@@ -1,3 +1,4 @@
+import LogStorage
 import Storage
 import Synchronization
 

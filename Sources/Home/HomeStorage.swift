@@ -1,3 +1,4 @@
+package import Backups
 import Foundation
 import JSONDocument
 package import Sodium

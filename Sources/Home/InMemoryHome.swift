@@ -1,3 +1,4 @@
+import Backups
 import JSONDocument
 package import Sodium
 import Storage

@@ -1,4 +1,6 @@
+import Backups
 import Foundation
+import LogStorage
 import Membership
 import Storage
 import Wire

@@ -1,6 +1,6 @@
 // Protocol/merge.md, "Operations and undo"
 
-import Replication
+package import LogStorage
 
 /// The writes of one cell, and which of them each write has seen.
 ///

@@ -1,3 +1,5 @@
+import LogStorage
+import RecordTables
 import Records
 package import Replication
 package import Wire

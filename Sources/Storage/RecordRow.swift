@@ -1,5 +1,6 @@
 // Sources/store.md, "Rows"
 
+import RecordTables
 import Records
 package import Replication
 import SQLite
@@ -78,13 +79,5 @@ extension RecordRow {
     self.fields = fields
     unread = kind == nil ? [:] : extra
     isVisible = statement.integer(column) != 0
-  }
-}
-
-extension Statement {
-  /// Returns the record id in a column.
-  func recordID(_ column: Int) throws -> RecordID {
-    guard let (high, low) = words16(column) else { throw StoreError.damaged("the id of a record is invalid") }
-    return RecordID(Bytes16(high, low))
   }
 }

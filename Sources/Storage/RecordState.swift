@@ -1,5 +1,7 @@
 // Protocol/merge.md, "Operations and undo"
 
+package import LogStorage
+import RecordTables
 import Records
 package import Replication
 import Wire

@@ -1,5 +1,7 @@
 // Protocol/merge.md, "Overrides"
 
+package import LogStorage
+package import RecordTables
 import Records
 package import Replication
 import SQLite
@@ -117,9 +119,7 @@ extension Store {
         stretches = logs.path(kept.branch, through: min(kept.sequence, head.foldedSequence))
       } else {
         guard countingUnknown else { continue }
-        stretches = logs[head.log].map {
-          Stretch(branch: $0.number, first: $0.first, last: min($0.sequence, head.foldedSequence))
-        }
+        stretches = logs[head.log].map { $0.stretch(through: head.foldedSequence) }
       }
       for stretch in stretches {
         reach[stretch.branch] = max(reach[stretch.branch] ?? 0, stretch.last)

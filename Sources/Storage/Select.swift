@@ -1,3 +1,4 @@
+import RecordTables
 import Records
 import Replication
 import SQLite

@@ -1,6 +1,7 @@
 // Short ids: the last digits of an id, which are random. The first digits of the ids of records that were created
 // within one minute are the same, because an id begins with the time of its creation.
 
+import RecordTables
 import Records
 import SQLite
 package import Wire

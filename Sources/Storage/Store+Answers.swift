@@ -1,5 +1,7 @@
 // Protocol/session.md, "Questions"
 
+import LogStorage
+import RecordTables
 import Records
 package import Replication
 import SQLite

@@ -1,7 +1,7 @@
 // Protocol/circle.md, "Branch proof"
 
+import LogStorage
 package import Replication
-import SQLite
 package import Wire
 
 /// The trees of which a device has written too many branches, and the evidence for it.
@@ -30,14 +30,5 @@ extension Store {
       if header.log.device == device { free.remove(header.log.incarnation.number) }
     }
     return free
-  }
-}
-
-extension ChangeSetLogs {
-  func isExcessive(_ tree: LogTree) -> Bool { treeBranches[tree] ?? 0 > Limits.branchesMax }
-
-  /// Returns whether a set is the first one of its branch.
-  func hasBegun(_ place: SetPosition) -> Bool {
-    self[branch: place.branch]?.first == UInt64(bitPattern: place.sequence)
   }
 }

@@ -1,3 +1,4 @@
+import LogStorage
 package import Replication
 import SQLite
 package import Wire

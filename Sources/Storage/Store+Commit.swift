@@ -1,5 +1,7 @@
 // Protocol/change-set.md, "Causal closure".
 
+import LogStorage
+package import RecordTables
 package import Replication
 import SQLite
 package import Wire
@@ -164,25 +166,12 @@ extension Store {
   ///
   /// - Throws: `StoreError.damagedSet` if its bytes have changed since the set was verified on receipt. The damage is
   ///   remembered.
-  func storedSet(_ number: Int64) throws -> VerifiedChangeSet {
+  package func storedSet(_ number: Int64) throws -> VerifiedChangeSet {
     do {
-      return try Self.storedSet(number, connection)
+      return try ChangeSetLogs.storedSet(number, connection)
     } catch StoreError.damagedSet {
       try noteDamaged(number)
       throw StoreError.damagedSet(number: number)
-    }
-  }
-
-  static func storedSet(_ number: Int64, _ connection: Connection) throws -> VerifiedChangeSet {
-    let sql = "SELECT id, \(RawChangeSet.columns) FROM change_sets WHERE number = ?1"
-    return try connection.with(sql) { row in
-      try row.bind(1, number)
-      guard try row.step(), let id = ChangeSetID(bytes: row.bytes(0)) else {
-        throw StoreError.damaged("change set \(number) is missing")
-      }
-      do { return try VerifiedChangeSet(stored: RawChangeSet(row, at: 1), id: id) } catch {
-        throw StoreError.damagedSet(number: number)
-      }
     }
   }
 

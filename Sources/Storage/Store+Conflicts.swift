@@ -1,5 +1,7 @@
 // Protocol/merge.md, "Conflicts"
 
+import LogStorage
+import RecordTables
 import Records
 package import Replication
 import SQLite

@@ -1,7 +1,8 @@
 // Protocol/circle.md, "What folds"
 
+import LogStorage
 package import Membership
-import Records
+package import RecordTables
 package import Replication
 import SQLite
 package import Wire
@@ -58,7 +59,7 @@ extension Store {
     lacking = nil
     let affectedLogs = try affectedLogs()
     let wanted = wantedCuts(affectedLogs)
-    let changed = try AppliedCuts(stored: Self.metaBytes(AppliedCuts.key, connection)).difference(to: wanted)
+    let changed = try AppliedCuts(stored: MetaTable.bytes(AppliedCuts.key, connection)).difference(to: wanted)
     let matchesQuotas = try !logs.exceedsQuota && !hasReturning()
     guard !changed.isEmpty || !matchesQuotas else { return false }
     let matchesCuts =
@@ -77,7 +78,7 @@ extension Store {
   }
 
   private func noteAppliedCuts(_ cuts: AppliedCuts) throws {
-    try Self.setMeta(AppliedCuts.key, .blob(cuts.bytes), connection)
+    try MetaTable.set(AppliedCuts.key, cuts.bytes, connection)
   }
 
   /// Stores the cuts for which the logs have just been rebuilt.
@@ -96,7 +97,7 @@ extension Store {
   /// void. The stored cuts of other logs stay unchanged, because a rebuild for them may be pending.
   func noteCuts(of fresh: Set<LogKey>) throws {
     guard !fresh.isEmpty else { return }
-    var kept = AppliedCuts(stored: try Self.metaBytes(AppliedCuts.key, connection))
+    var kept = AppliedCuts(stored: try MetaTable.bytes(AppliedCuts.key, connection))
     if kept.add(AppliedCuts(fresh, by: logs.cutRule)) { try noteAppliedCuts(kept) }
   }
 
@@ -115,7 +116,7 @@ extension Store {
     // This comes first: later the rows have lost their positions, which are all that remains of a damaged header.
     let damagedHeaders = try damagedHeaders()
     let early = try ownFoldedEarly(horizon)
-    try Derived.create(connection)
+    try Derived.create(connection, keeping: Schema.keptTables)
     // One header can have two valid signatures. A set that arrived again after it was quarantined must be placed only
     // once.
     try takeOut(
@@ -236,7 +237,7 @@ extension Store {
   }
 
   /// Returns whether a cut log, all of whose kept tips are stored, holds sets that lead to no kept tip.
-  func hasUnkept(_ log: LogKey) -> Bool {
+  package func hasUnkept(_ log: LogKey) -> Bool {
     logs.isCut(log) && logs[log].contains { logs.newestKept($0) < $0.sequence }
   }
 

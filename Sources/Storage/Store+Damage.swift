@@ -1,5 +1,7 @@
 // Sources/store.md, "A damaged change set"
 
+package import LogStorage
+package import RecordTables
 package import Replication
 import SQLite
 package import Wire
@@ -239,13 +241,5 @@ extension Store {
     for number in damaged { try noteDamaged(number) }
     stretch.damaged = damaged.count
     return stretch
-  }
-}
-
-extension DamagedSet {
-  init(_ place: SetPosition, isUnfolded: Bool) {
-    self.init(
-      id: place.origin.stamp.set, log: place.log, sequence: UInt64(bitPattern: place.sequence),
-      isUnfolded: isUnfolded)
   }
 }

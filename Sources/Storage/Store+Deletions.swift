@@ -1,3 +1,5 @@
+package import LogStorage
+package import RecordTables
 import Records
 package import Replication
 import SQLite

@@ -1,5 +1,7 @@
 // Protocol/circle.md, "Revoking a device"
 
+import LogStorage
+import RecordTables
 package import Replication
 import SQLite
 package import Wire

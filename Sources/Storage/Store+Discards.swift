@@ -1,5 +1,6 @@
 // Protocol/circle.md, "What folds"
 
+import LogStorage
 import Records
 package import Replication
 import SQLite
@@ -61,7 +62,7 @@ extension Store {
   /// Returns when each discard was first applied here.
   private func discardedSince() throws -> [DeviceKey: Moment] {
     var since: [DeviceKey: Moment] = [:]
-    let bytes = try Self.metaBytes(Self.discardsKey, connection)
+    let bytes = try MetaTable.bytes(Self.discardsKey, connection)
     for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ")
       guard words.count == 2, let device = DeviceKey(hex: words[0]), let moment = Moment(words[1]) else {
@@ -74,7 +75,7 @@ extension Store {
 
   private func keepDiscardedSince(_ since: [DeviceKey: Moment]) throws {
     let lines = since.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }
-    try Self.setMeta(Self.discardsKey, .blob(Array(lines.joined().utf8)), connection)
+    try MetaTable.set(Self.discardsKey, Array(lines.joined().utf8), connection)
   }
 
   private static let discardsKey = "discards"

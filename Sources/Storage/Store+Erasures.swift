@@ -1,5 +1,7 @@
 // Protocol/merge.md, "Erase"
 
+package import LogStorage
+package import RecordTables
 import Records
 package import Replication
 import SQLite

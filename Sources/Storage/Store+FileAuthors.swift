@@ -1,6 +1,7 @@
 // Protocol/files.md, "Quotas of files"
 
 package import FileFormat
+import RecordTables
 import Records
 import Replication
 import SQLite

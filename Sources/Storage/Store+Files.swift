@@ -2,9 +2,11 @@
 
 package import FileFormat
 import FileStore
+import LogStorage
+import RecordTables
 package import Records
 package import Replication
-import SQLite
+package import SQLite
 package import Wire
 
 // Which files there are, and what names them.
@@ -76,7 +78,7 @@ extension Store {
   /// Returns all files that records or siblings name, in ascending order.
   package func namedFiles() throws -> [FileReference] { try Self.namedFiles(connection) }
 
-  static func namedFiles(_ connection: Connection) throws -> [FileReference] {
+  package static func namedFiles(_ connection: Connection) throws -> [FileReference] {
     var found = try siblingFiles(connection)
     for kind in Registry.kinds {
       for column in kind.fileColumns {
@@ -463,21 +465,5 @@ package struct FileLocation: Hashable, Sendable {
     self.receivedBytes = receivedBytes
     self.sources = sources
     self.holders = holders
-  }
-}
-
-/// The columns of a blob field that name a file.
-struct FileColumn {
-  let field: FieldNumber
-  let id: String
-  let size: String
-}
-
-extension Kind {
-  /// The columns that name files.
-  var fileColumns: [FileColumn] {
-    fields.filter { $0.type == .blob }.map {
-      FileColumn(field: $0.number, id: $0.columns[1].name, size: $0.columns[2].name)
-    }
   }
 }

@@ -2,6 +2,8 @@
 
 package import FileFormat
 import FileStore
+import LogStorage
+import RecordTables
 import Records
 package import Replication
 import SQLite
@@ -20,33 +22,6 @@ import Wire
 //   set may be folded later, for example when a revocation turns out to be void. A thief who revokes the other devices
 //   must not be able to make them delete their files.
 // - A file that only a damaged set named, if the tables were built without that set. See `filesToFree`.
-
-/// The fields that can name a file.
-enum FileFields {
-  /// Kinds without such a field are missing.
-  static let byKind: [KindNumber: [FieldNumber]] = {
-    var found: [KindNumber: [FieldNumber]] = [:]
-    for kind in Registry.kinds where !kind.fileColumns.isEmpty {
-      found[kind.number] = kind.fileColumns.map(\.field)
-    }
-    return found
-  }()
-
-  /// Returns the file that the content of a field names.
-  static func file(_ content: [UInt8]) -> FileReference? {
-    (try? Value(encoded: content[...])).flatMap { FileReference($0) }
-  }
-
-  /// Returns the files that the content of a cell names. The content of a whole record is a map of its fields.
-  static func files(in content: [UInt8], of kind: KindNumber, _ field: FieldNumber) -> [FileReference] {
-    guard let fields = byKind[kind] else { return [] }
-    guard kind.mergeClass == .wholeRecord, field == Fields.life else {
-      return fields.contains(field) ? [file(content)].compactMap(\.self) : []
-    }
-    let contents = (try? decodedFields(content)) ?? [:]
-    return fields.compactMap { contents[$0].flatMap(file) }
-  }
-}
 
 /// Files to delete here, and when the next ones will be due.
 package struct FilesToFree: Sendable {

@@ -1,5 +1,7 @@
 // Sources/store.md, "Tables": what each device is known to hold, kept in `meta` under `node.holds.` and its key.
 
+package import LogStorage
+import RecordTables
 import Records
 package import Replication
 import SQLite

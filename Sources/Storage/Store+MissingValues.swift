@@ -1,5 +1,7 @@
 // Protocol/session.md, "Missing values"
 
+import LogStorage
+package import RecordTables
 package import Replication
 import SQLite
 package import Wire

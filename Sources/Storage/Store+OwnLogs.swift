@@ -1,5 +1,6 @@
 // Protocol/session.md, "Own logs after a start"
 
+import LogStorage
 package import Replication
 package import Wire
 

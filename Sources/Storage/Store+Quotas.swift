@@ -1,5 +1,6 @@
 // Protocol/change-set.md, "Quotas"
 
+import LogStorage
 import Replication
 package import Wire
 

@@ -1,5 +1,6 @@
 // Protocol/session.md, "Sets"
 
+import LogStorage
 package import Replication
 import SQLite
 package import Wire

@@ -1,7 +1,8 @@
 // Protocol/change-set.md, "Re-authoring"
 
+import LogStorage
 package import Membership
-import Records
+package import RecordTables
 package import Replication
 import SQLite
 package import Wire

@@ -1,15 +1,15 @@
 // Sources/store.md, "What is derived"
 
-import Replication
+import LogStorage
+package import RecordTables
 import SQLite
-import Wire
 
 extension Store {
   /// Rebuilds the record tables by folding the whole log again.
   @discardableResult
   package func rebuild() throws -> CommitReport {
     try atomically {
-      try Derived.create(connection)
+      try Derived.create(connection, keeping: Schema.keptTables)
       try fold.reload()
       var report = CommitReport()
       try Self.refold(connection, fold, &damage, &report)
@@ -24,7 +24,7 @@ extension Store {
     -> Fold
   {
     try connection.transaction {
-      try Derived.create(connection)
+      try Derived.create(connection, keeping: Schema.keptTables)
       let fold = try Fold(connection, logs)
       var report = CommitReport()
       try refold(connection, fold, &damage, &report)
@@ -41,7 +41,7 @@ extension Store {
     for number in try foldedNumbers(connection) {
       let place = try fold.causality.place(number)
       do {
-        try fold.fold(try storedSet(number, connection), at: place, into: &report)
+        try fold.fold(try ChangeSetLogs.storedSet(number, connection), at: place, into: &report)
       } catch StoreError.damagedSet {
         damage.add(DamagedSet(place, isUnfolded: true))
       }

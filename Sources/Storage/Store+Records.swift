@@ -1,5 +1,7 @@
 // Sources/store.md, "Rows"
 
+import LogStorage
+package import RecordTables
 import Records
 package import Replication
 import SQLite

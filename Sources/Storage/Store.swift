@@ -1,8 +1,8 @@
 // Sources/store.md
 
-import Records
-import Replication
 package import FileStore
+package import LogStorage
+package import RecordTables
 package import SQLite
 package import Wire
 
@@ -11,9 +11,11 @@ package import Wire
 /// Synchronous, owned by the node's actor, and not thread-safe. Each modification is one transaction: once the call
 /// returns, the modification is durable; if the call throws, nothing has changed.
 package final class Store {
-  let connection: Connection
-  let logs: ChangeSetLogs
-  let fold: Fold
+  // `Backups` and `Verification` use the following three. All others use the methods of the store, which keep what is
+  // in memory equal to the tables.
+  package let connection: Connection
+  package let logs: ChangeSetLogs
+  package let fold: Fold
   /// The bytes of attachments and pictures, which are not in the database.
   package let files: FileStore
   /// The device that owns the store; sets that it wrote are never parked. Nil if the store has no owner, as in
@@ -50,7 +52,7 @@ package final class Store {
   }
 
   /// The folder `files` next to the database.
-  static func files(nextTo path: String) -> FileStore {
+  package static func files(nextTo path: String) -> FileStore {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     return FileStore(SystemDisk("\(folder)files"))
   }
@@ -76,7 +78,7 @@ package final class Store {
   }
 
   /// Opens a temporary store in a file. It is fast, but not crash-safe.
-  static func scratch(path: String) throws -> Store {
+  package static func scratch(path: String) throws -> Store {
     let connection = try Connection(.file(path))
     try connection.setUpUnsafe()
     return try Store(connection, lock: nil)
@@ -103,8 +105,7 @@ package final class Store {
   /// Migrates the tables to this version. Returns false if the record tables must be rebuilt by folding the log again.
   private static func migrate(_ connection: Connection, refolds: Bool) throws -> Bool {
     try connection.transaction {
-      try connection.execute(
-        "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID")
+      try connection.execute(MetaTable.sql)
       let found = try schemaVersion(connection)
       guard found <= Schema.version else {
         throw StoreError.newerSchema(found: found, known: Schema.version)
@@ -113,9 +114,9 @@ package final class Store {
         try connection.execute(Schema.migration(to: version + 1))
       }
       // A store that already has this version is opened without writing, so that it can be opened even on a full disk.
-      if found < Schema.version { try setMeta("schema", .integer(Schema.version), connection) }
+      if found < Schema.version { try MetaTable.set("schema", Schema.version, connection) }
       guard found > 0 else {
-        try Derived.create(connection)
+        try Derived.create(connection, keeping: Schema.keptTables)
         return true
       }
       return try !refolds && Derived.isCurrent(connection)
@@ -125,8 +126,8 @@ package final class Store {
   /// Returns the version of a store's schema; 0 for a new store.
   ///
   /// - Throws: `StoreError.formerFormat` if the store holds change sets of format 1.
-  static func schemaVersion(_ connection: Connection) throws -> Int64 {
-    let found = try metaInteger("schema", connection) ?? 0
+  package static func schemaVersion(_ connection: Connection) throws -> Int64 {
+    let found = try MetaTable.integer("schema", connection) ?? 0
     guard found == 0 || found >= Schema.firstVersion else { throw StoreError.formerFormat }
     return found
   }
@@ -198,7 +199,7 @@ package final class Store {
     let isErasing = try isErasePending && removesErased()
     let isShrunk = try connection.checkpoint(isShrinking: isShrinking || isErasing, waits: isShrinking)
     if isErasing, isShrunk {
-      try connection.transaction { try Self.removeMeta(MetaKey.erasePending, connection) }
+      try connection.transaction { try MetaTable.remove(MetaKey.erasePending, connection) }
     }
     try connection.fitCache()
   }
@@ -218,12 +219,12 @@ package final class Store {
   /// Whether values were erased that may still be in free space of the database or in the write-ahead log. They are
   /// gone once the database was written again and the log truncated, which a reader, such as a backup, can delay.
   package var isErasePending: Bool {
-    get throws { try Self.metaInteger(MetaKey.erasePending, connection) != nil }
+    get throws { try MetaTable.integer(MetaKey.erasePending, connection) != nil }
   }
 
   /// Notes, in the transaction that erases values, that the database must be written again and the log truncated.
   static func noteErase(_ connection: Connection) throws {
-    try setMeta(MetaKey.erasePending, .integer(1), connection)
+    try MetaTable.set(MetaKey.erasePending, 1, connection)
   }
 
   /// Extends the write-ahead log in advance, so that commits need not wait for the file to grow.
@@ -240,12 +241,12 @@ package final class Store {
   // MARK: Meta
 
   /// Returns the value that the node stored under a key; nil if there is none.
-  package func meta(_ key: String) throws -> [UInt8]? { try Self.metaBytes("node." + key, connection) }
+  package func meta(_ key: String) throws -> [UInt8]? { try MetaTable.bytes("node." + key, connection) }
 
   /// Stores a value for the node under a key. A nil value deletes the key.
   package func setMeta(_ key: String, _ value: [UInt8]?) throws {
-    guard let value else { return try Self.removeMeta("node." + key, connection) }
-    try Self.setMeta("node." + key, .blob(value), connection)
+    guard let value else { return try MetaTable.remove("node." + key, connection) }
+    try MetaTable.set("node." + key, value, connection)
   }
 
   package func metaLines(_ key: String) throws -> [String] {
@@ -254,35 +255,6 @@ package final class Store {
 
   package func setMetaLines(_ key: String, _ lines: [String]) throws {
     try setMeta(key, Array(lines.joined(separator: "\n").utf8))
-  }
-
-  static func metaBytes(_ key: String, _ connection: Connection) throws -> [UInt8]? {
-    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
-      try row.bind(1, key)
-      return try row.step() ? row.bytes(0) : nil
-    }
-  }
-
-  static func metaInteger(_ key: String, _ connection: Connection) throws -> Int64? {
-    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
-      try row.bind(1, key)
-      return try row.step() ? row.integer(0) : nil
-    }
-  }
-
-  static func setMeta(_ key: String, _ value: ColumnValue, _ connection: Connection) throws {
-    try connection.with("INSERT OR REPLACE INTO meta(key, value) VALUES (?1, ?2)") { row in
-      try row.bind(1, key)
-      try row.bind(2, value)
-      try row.run()
-    }
-  }
-
-  private static func removeMeta(_ key: String, _ connection: Connection) throws {
-    try connection.with("DELETE FROM meta WHERE key = ?1") { row in
-      try row.bind(1, key)
-      try row.run()
-    }
   }
 
   // MARK: Statements

@@ -4,6 +4,7 @@
   import Darwin
 #endif
 
+import LogStorage
 package import Wire
 
 /// Reserves a store for one process: a lock on a file next to the store. The file names the holder.

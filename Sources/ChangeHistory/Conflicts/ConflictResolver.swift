@@ -1,6 +1,7 @@
 // Protocol/merge.md, "Resolving"
 
 import Home
+import LogStorage
 import Model
 import Records
 package import Replication
@@ -16,7 +17,7 @@ package struct ConflictDecision {
 /// Finds the side of a conflict that the user means, and writes the resolution.
 package struct ConflictResolver {
   /// The verb of resolutions.
-  package static let verb = Storage.Operation.resolutionVerb
+  package static let verb = LogStorage.Operation.resolutionVerb
 
   private var reader: ConflictReader
   private let store: Store

@@ -1,5 +1,7 @@
 import JSONDocument
+import LogStorage
 import Model
+package import RecordTables
 import Records
 import Replication
 package import Storage

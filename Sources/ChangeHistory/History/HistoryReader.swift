@@ -1,5 +1,6 @@
 import Foundation
 import Home
+package import LogStorage
 import Model
 import Records
 import Replication
@@ -47,7 +48,7 @@ package struct HistoryReader {
   /// Returns an operation as the history presents it.
   ///
   /// - Parameter content: what the operation did, if that is already known.
-  package func operation(_ operation: Storage.Operation, _ content: OperationContent? = nil) throws
+  package func operation(_ operation: LogStorage.Operation, _ content: OperationContent? = nil) throws
     -> History.Operation
   {
     let content = try content ?? OperationContent(operation, store)

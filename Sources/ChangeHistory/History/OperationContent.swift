@@ -1,3 +1,4 @@
+package import LogStorage
 import Model
 import Records
 import Replication

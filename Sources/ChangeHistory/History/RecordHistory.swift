@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Operations and undo"
 
+import LogStorage
 import Records
 import Replication
 import Storage

@@ -12,6 +12,7 @@
 import Foundation
 import Home
 import JSONDocument
+import LogStorage
 import Model
 import Records
 import Replication
@@ -20,12 +21,12 @@ import Wire
 
 /// Finds the conflicts that an operation resolved, and the values of their sides.
 struct ResolvedConflicts {
-  private let operation: Storage.Operation
+  private let operation: LogStorage.Operation
   private let history: HistoryReader
   private let pace: Pace
   private var values: ShownValues
 
-  init(_ operation: Storage.Operation, _ history: HistoryReader, _ pace: Pace) {
+  init(_ operation: LogStorage.Operation, _ history: HistoryReader, _ pace: Pace) {
     (self.operation, self.history, self.pace) = (operation, history, pace)
     values = ShownValues(store: history.store)
   }

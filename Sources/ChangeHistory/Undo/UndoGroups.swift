@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Operations and undo"
 
+package import LogStorage
 import Model
 import Replication
 package import Storage

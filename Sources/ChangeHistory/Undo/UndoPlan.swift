@@ -37,6 +37,7 @@
 // The differences between the current and the resulting records are written as one operation with the verb `undo` and O
 // as its target. Devices that don't implement undo fold it like any other operation.
 
+import LogStorage
 import Model
 import Records
 import Replication

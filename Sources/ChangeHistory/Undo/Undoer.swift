@@ -1,6 +1,7 @@
 import Foundation
 import Home
 import JSONDocument
+import LogStorage
 import Model
 import Records
 package import Replication
@@ -43,7 +44,7 @@ package struct Undoer {
 
   /// Plans the undo for the current state of the store. If records change during planning, planning starts over. The
   /// last attempt does not yield, so that no record can change.
-  private func plan(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
+  private func plan(_ target: UndoTarget, _ pace: Pace) async throws -> (LogStorage.Operation, UndoPlan) {
     for _ in 0..<3 {
       let version = store.recordsVersion
       let planned = try await planOnce(target, pace)
@@ -52,7 +53,7 @@ package struct Undoer {
     return try await planOnce(target, Pace(slice: nil) {})
   }
 
-  private func planOnce(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
+  private func planOnce(_ target: UndoTarget, _ pace: Pace) async throws -> (LogStorage.Operation, UndoPlan) {
     let operation =
       switch target {
       case .newest: try await newestUndoable(pace)
@@ -64,7 +65,7 @@ package struct Undoer {
   }
 
   /// Returns the operation whose id begins with the given text. Throws if there is none, or more than one.
-  private func find(_ text: String) throws -> Storage.Operation {
+  private func find(_ text: String) throws -> LogStorage.Operation {
     let digits = text.lowercased().filter { $0 != "-" }
     let isPrefix = !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
     let found = isPrefix ? try store.operations(prefix: digits, limit: 100) : []
@@ -77,7 +78,7 @@ package struct Undoer {
     return first
   }
 
-  private func label(_ operation: Storage.Operation) -> String {
+  private func label(_ operation: LogStorage.Operation) -> String {
     let id = operation.key.id.description
     return "\(id)  \(CivilTime.sentenceText(operation.clock.milliseconds))  "
       + "\(history.deviceName(operation.key.device))  \(operation.verb.replacing(".", with: " "))"
@@ -85,13 +86,13 @@ package struct Undoer {
 
   /// Returns the newest operation of this device that is in effect, is not an undo, and would change something if it
   /// were undone.
-  private func newestUndoable(_ pace: Pace) async throws -> Storage.Operation {
+  private func newestUndoable(_ pace: Pace) async throws -> LogStorage.Operation {
     var walk = OperationWalk(store, of: history.own)
     // An operation without an effect, such as a conflict resolution that kept the displayed value, must not prevent
     // earlier operations from being undone.
     while let operation = try walk.next() {
       try await pace.step()
-      guard operation.verb != Storage.Operation.undoVerb, try operation.undo(in: store) == nil else {
+      guard operation.verb != LogStorage.Operation.undoVerb, try operation.undo(in: store) == nil else {
         continue
       }
       let plan = try await UndoPlan(of: operation, in: store, isForced: false, now: wall(), pace)
@@ -105,7 +106,7 @@ package struct Undoer {
   // MARK: Result
 
   private func summary(
-    _ operation: Storage.Operation, _ plan: UndoPlan, undo: OperationID?, isPreview: Bool, _ pace: Pace
+    _ operation: LogStorage.Operation, _ plan: UndoPlan, undo: OperationID?, isPreview: Bool, _ pace: Pace
   ) async throws -> UndoSummary {
     var resolved = ResolvedConflicts(operation, history, pace)
     return UndoSummary(
@@ -139,7 +140,7 @@ package struct Undoer {
   }
 
   private func nothingToUndo(
-    _ operation: Storage.Operation, _ plan: UndoPlan, _ pace: Pace
+    _ operation: LogStorage.Operation, _ plan: UndoPlan, _ pace: Pace
   ) async throws -> WaymarkError {
     let short = Self.short(operation.key.id)
     if plan.left.count == 1, let only = plan.left.first, case .erased(let fields, let by?) = only.reason,

@@ -1,6 +1,7 @@
 // Sources/store.md, "Verifying"
 
-package import Storage
+import Storage
+package import Verification
 import Wire
 
 /// The deep verification of a home, which takes long and runs off the node.

@@ -2,6 +2,7 @@
 
 import Foundation
 import Storage
+import Verification
 import Wire
 
 /// A store whose disk failed, and which must be verified before any other use.

@@ -19,6 +19,7 @@
 // The profile always exists. It is written without any value but its time of change, next to the erase.
 
 package import Home
+import LogStorage
 import Records
 package import Replication
 package import Storage

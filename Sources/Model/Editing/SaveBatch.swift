@@ -1,5 +1,6 @@
 package import Foundation
 import Home
+import RecordTables
 import Records
 package import Replication
 package import Storage

@@ -2,6 +2,8 @@ package import FileFormat
 import Foundation
 package import Home
 import JSONDocument
+import LogStorage
+import RecordTables
 package import Records
 package import Replication
 package import Storage

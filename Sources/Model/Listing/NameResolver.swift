@@ -1,5 +1,6 @@
 package import Foundation
 import Home
+import LogStorage
 package import Records
 import Replication
 package import Storage

@@ -1,5 +1,6 @@
 public import Foundation
 import Home
+import LogStorage
 import Records
 import Replication
 package import Storage

@@ -1,5 +1,6 @@
 public import Foundation
 import Home
+import RecordTables
 import Records
 import Replication
 import Storage

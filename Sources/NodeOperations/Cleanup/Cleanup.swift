@@ -2,6 +2,7 @@ public import Foundation
 import Home
 import Model
 package import NodeRuntime
+import RecordTables
 import Records
 import Replication
 package import Storage

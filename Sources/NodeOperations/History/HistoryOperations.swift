@@ -1,6 +1,7 @@
 package import ChangeHistory
 package import struct ChangeHistory.Conflict
 package import NodeRuntime
+import LogStorage
 import Replication
 import Storage
 import Wire
@@ -18,7 +19,7 @@ package struct HistoryOperations {
       try await core.inSlices { pace in
         try await Undoer(history: core.historyReader, isForced: isForced) { core.wall() }
           .undo(target, isPreview: isPreview, pace) { undone, drafts, leastClock in
-            try core.write(Storage.Operation.undoVerb, target: undone, drafts, leastClock: leastClock)
+            try core.write(LogStorage.Operation.undoVerb, target: undone, drafts, leastClock: leastClock)
           }
       }
     }

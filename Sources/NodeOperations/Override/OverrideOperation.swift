@@ -9,6 +9,7 @@ package import NodeRuntime
 import Records
 import Replication
 import Storage
+import Verification
 package import Wire
 
 /// `mirror --from PEER` and `assert`: makes the circle's records, or some of them, equal to those of one device.

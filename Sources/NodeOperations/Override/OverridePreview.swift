@@ -7,6 +7,7 @@ import NodeRuntime
 import Records
 import Replication
 import Storage
+import Verification
 import Wire
 
 /// What an override would change, as shown before confirmation.

@@ -1,7 +1,9 @@
 // Protocol/merge.md, "Erase"
 
+import Backups
 import Foundation
 import Home
+import LogStorage
 import Membership
 package import Model
 package import NodeRuntime

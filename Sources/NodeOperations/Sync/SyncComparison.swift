@@ -7,6 +7,7 @@ package import NodeRuntime
 import Records
 import Replication
 import Storage
+import Verification
 import Wire
 
 /// `sync on --preview`: compares the records here with those of the peers, without writing anything.

@@ -5,6 +5,7 @@ import Membership
 import NodeRuntime
 import Replication
 import Storage
+import Verification
 import Wire
 
 extension DeepCheck {

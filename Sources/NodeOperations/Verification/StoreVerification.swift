@@ -4,7 +4,7 @@ import Model
 package import NodeRuntime
 public import Records
 import Replication
-import Storage
+import Verification
 import Wire
 
 /// The result of verifying this device's store against its signed log.

@@ -24,6 +24,7 @@
 
 import Engine
 import Foundation
+import RecordTables
 package import Replication
 import Storage
 import Transport

@@ -1,5 +1,6 @@
 import Engine
 import Home
+import RecordTables
 import Storage
 
 /// Decides when the write-ahead log (WAL) is checkpointed into the database.

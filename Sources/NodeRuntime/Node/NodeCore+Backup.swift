@@ -1,3 +1,4 @@
+import Backups
 import Engine
 package import Enrolment
 import Home

@@ -1,11 +1,12 @@
 // What a node is made of, without its API
 //
 // A node is an actor, `Node`, around a `NodeCore`. The core holds the node's parts and the rules that every call obeys:
-// what is checked before a write, how an error becomes one that a person can act on, how long reads yield to other work. Nothing in the core is thread-safe: it is used on the node's queue only. The actor guards it; links and timers
+// what is checked before a write, how an error becomes one that a person can act on, how long reads yield to other
+// work. Nothing in the core is thread-safe: it is used on the node's queue only. The actor guards it; links and timers
 // reach it with `EventLoop.onQueue` and `EventLoop.schedule`.
 //
-// What a node does on request stands in types of its own, each of which takes the core: `EraseOperation`, `Fetching`, and
-// so on. The async ones run on the queue of their caller, and check with `checkOpen()` after each suspension.
+// What a node does on request is in types of the module NodeOperations, each of which takes the core. Their async
+// methods run on the queue of their caller, and check with `checkOpen()` after each suspension.
 
 package import ChangeHistory
 package import Engine

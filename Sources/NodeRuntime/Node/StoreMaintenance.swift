@@ -2,6 +2,7 @@
 
 import Engine
 package import Home
+import RecordTables
 import Replication
 import Storage
 import Transport

@@ -2,7 +2,8 @@ import Engine
 package import Home
 import Membership
 package import Replication
-package import Storage
+import Storage
+package import Verification
 package import Wire
 
 /// Asks a connected peer what the peer holds.

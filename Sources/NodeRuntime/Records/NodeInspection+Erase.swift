@@ -2,11 +2,12 @@
 
 import Foundation
 import Home
+package import LogStorage
 package import Membership
 import Model
 import Records
 import Replication
-package import Storage
+import Storage
 package import Wire
 
 /// Which members hold erased values, and which have not received the newest erase, as far as this device knows.

@@ -1,6 +1,6 @@
 import Engine
+import RecordTables
 import Replication
-import Storage
 import Wire
 
 /// The counters that `metrics` reports, starting from when the node was opened.

@@ -2,6 +2,7 @@ import ChangeHistory
 import Foundation
 import Home
 import JSONDocument
+import LogStorage
 import Membership
 import Model
 import Replication
@@ -78,7 +79,7 @@ extension NodeInspection {
   }
 
   /// Returns the content of an operation, from the cache if the operation is the same as last time.
-  private func content(of operation: Storage.Operation) throws -> OperationContent {
+  private func content(of operation: LogStorage.Operation) throws -> OperationContent {
     let sets = operation.sets.map(\.origin.stamp.set)
     if let known = countedOperation.content, countedOperation.sets == sets { return known }
     let content = try OperationContent(operation, store)

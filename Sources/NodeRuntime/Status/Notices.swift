@@ -2,6 +2,7 @@ import Engine
 import Enrolment
 import FileFormat
 import Home
+import LogStorage
 import Membership
 import Replication
 import Storage

@@ -2,6 +2,7 @@ import Engine
 import FileFormat
 import FileStore
 import Membership
+import RecordTables
 import Replication
 import SQLite
 import Sodium

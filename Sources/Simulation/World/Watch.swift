@@ -4,6 +4,7 @@ import Membership
 import Replication
 import SQLite
 import Storage
+import Verification
 import VirtualDisk
 import Wire
 

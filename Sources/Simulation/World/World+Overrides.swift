@@ -1,4 +1,5 @@
 import Engine
+import LogStorage
 import Membership
 import Records
 import Replication

@@ -1,8 +1,8 @@
 import Engine
 import Membership
+import RecordTables
 import Replication
 import Sodium
-import Storage
 import VirtualDisk
 import Wire
 

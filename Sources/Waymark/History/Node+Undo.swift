@@ -1,6 +1,6 @@
+import LogStorage
 import Records
 import Replication
-import Storage
 public import Wire
 
 extension Node {

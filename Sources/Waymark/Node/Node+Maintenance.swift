@@ -1,3 +1,4 @@
+import Backups
 import Engine
 public import Foundation
 import Membership

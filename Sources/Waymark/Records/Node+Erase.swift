@@ -1,6 +1,8 @@
 // Protocol/merge.md, "Erase"
 
+import Backups
 import Foundation
+import LogStorage
 import Membership
 import Records
 import Replication

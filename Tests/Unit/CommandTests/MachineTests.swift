@@ -131,7 +131,7 @@ struct MachineTests {
     let root = URL(filePath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     var text = ""
-    for module in ["Console", "Home", "Waymark", "WaymarkCommand"] {
+    for module in ["Console", "Home", "NodeRuntime", "NodeOperations", "Waymark", "WaymarkCommand"] {
       let folder = root.appending(path: "Sources/\(module)")
       let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
       for file in files where file.hasSuffix(".swift") && !file.hasSuffix("ManualPage.swift") {

@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+import LogStorage
 @testable import Engine
 @testable import SQLite
 

@@ -6,6 +6,7 @@ import Storage
 import Testing
 import Wire
 
+import RecordTables
 @testable import Engine
 
 /// When held erases are applied, if the wall clock jumps.

@@ -4,6 +4,7 @@ import Replication
 import Storage
 import Wire
 
+import RecordTables
 @testable import Engine
 
 /// A shell that does nothing by itself. A test adds what it watches or answers.

@@ -1,6 +1,7 @@
 import Engine
 import Families
 import Membership
+import RecordTables
 import Records
 import Replication
 import SQLite

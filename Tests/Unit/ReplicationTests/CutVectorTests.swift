@@ -4,6 +4,7 @@ import Testing
 import Vectors
 import Wire
 
+import RecordTables
 @testable import Replication
 
 /// Protocol/vectors/cuts.json.

@@ -1,9 +1,11 @@
 import Foundation
+import LogStorage
 import Records
 import SQLite
 import Testing
 import Wire
 
+@testable import RecordTables
 @testable import Replication
 @testable import Storage
 

@@ -5,6 +5,7 @@ import Testing
 import Vectors
 import Wire
 
+import RecordTables
 @testable import Replication
 
 /// The same small worlds and histories, folded by the store: it must agree with the pure fold.

@@ -4,6 +4,7 @@ import SQLite
 import Testing
 import Wire
 
+import LogStorage
 @testable import Storage
 
 /// Damaged change sets are requested again from peers that have them, with the existing messages.

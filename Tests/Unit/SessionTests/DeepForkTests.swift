@@ -1,5 +1,6 @@
 import Families
 import Membership
+import RecordTables
 import Replication
 import Storage
 import Testing

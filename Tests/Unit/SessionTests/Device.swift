@@ -1,5 +1,6 @@
 import Families
 import Membership
+import RecordTables
 import Records
 import Replication
 import Sodium

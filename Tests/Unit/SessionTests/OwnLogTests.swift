@@ -1,4 +1,5 @@
 import Families
+import LogStorage
 import Replication
 import Storage
 import Testing

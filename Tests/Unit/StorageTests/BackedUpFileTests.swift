@@ -1,3 +1,4 @@
+import Backups
 import FileFormat
 import FileStore
 import Foundation

@@ -1,4 +1,5 @@
 import Membership
+import RecordTables
 import Records
 import Replication
 import Storage

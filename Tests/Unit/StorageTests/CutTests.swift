@@ -1,5 +1,7 @@
+import Backups
 import Foundation
 import Membership
+import RecordTables
 import Records
 import Replication
 import Storage

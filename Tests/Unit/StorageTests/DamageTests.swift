@@ -5,6 +5,9 @@ import SQLite
 import Testing
 import Wire
 
+import RecordTables
+@testable import Backups
+@testable import LogStorage
 @testable import Storage
 
 /// A bit that the disk has altered in a stored change set costs the content of that set and nothing else, and a peer

@@ -1,3 +1,5 @@
+import LogStorage
+import RecordTables
 import Records
 import Replication
 import Sodium

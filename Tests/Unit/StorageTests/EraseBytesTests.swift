@@ -1,3 +1,4 @@
+import Backups
 import Foundation
 import Records
 import Replication

@@ -5,6 +5,8 @@ import SQLite
 import Testing
 import Wire
 
+import LogStorage
+@testable import RecordTables
 @testable import Storage
 
 /// An erase takes the values of all writes in its past, on every device and in every order of arrival. Everything else

@@ -1,4 +1,7 @@
+import Backups
 import Foundation
+import LogStorage
+import RecordTables
 import Records
 import Replication
 import SQLite

@@ -1,3 +1,4 @@
+import Backups
 import Foundation
 import Replication
 import SQLite

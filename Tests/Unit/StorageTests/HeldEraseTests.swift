@@ -6,7 +6,10 @@ import SQLite
 import Testing
 import Wire
 
+@testable import LogStorage
+@testable import RecordTables
 @testable import Storage
+@testable import Verification
 
 /// A mass erase by another device hides its records at once, and takes their values after seven days.
 @Suite struct HeldEraseTests {

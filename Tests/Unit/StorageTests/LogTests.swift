@@ -1,4 +1,6 @@
 import Foundation
+import LogStorage
+import RecordTables
 import Records
 import Replication
 import SQLite

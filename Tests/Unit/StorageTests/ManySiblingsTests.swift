@@ -1,4 +1,5 @@
 import Foundation
+import RecordTables
 import Records
 import Replication
 import SQLite

@@ -6,6 +6,7 @@ import Testing
 import Vectors
 import Wire
 
+import RecordTables
 @testable import Storage
 
 /// Values that arrive after their sets lead to the same tables as if they had been there at first.

@@ -1,4 +1,6 @@
+import LogStorage
 import Membership
+import RecordTables
 import Records
 import Replication
 import Storage

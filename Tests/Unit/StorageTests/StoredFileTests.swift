@@ -1,5 +1,6 @@
 import FileFormat
 import FileStore
+import RecordTables
 import Records
 import Replication
 import Storage

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import RecordTables
 @testable import Storage
 
 /// Sums of trips as stored.

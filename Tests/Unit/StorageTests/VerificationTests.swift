@@ -7,6 +7,7 @@ import Vectors
 import Wire
 
 @testable import Storage
+@testable import Verification
 
 /// The tables of a store, compared with a replay of its log.
 @Suite struct VerificationTests {

@@ -4,7 +4,7 @@ import Testing
 /// that looks into a document instead depends on the spelling of keys, which the compiler can't check.
 struct DocumentReadTests {
   /// Modules that must not read documents by key.
-  static let modules: Set = ["Control", "Waymark", "WaymarkCommand"]
+  static let modules: Set = ["Control", "NodeOperations", "NodeRuntime", "Waymark", "WaymarkCommand"]
 
   /// Dictionaries that are not answers: variables of the environment, what a person or another program wrote as
   /// `name=value`, and the request that a command line becomes.

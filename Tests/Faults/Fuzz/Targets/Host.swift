@@ -1,4 +1,5 @@
 import Membership
+import RecordTables
 import Replication
 import Sodium
 import Storage

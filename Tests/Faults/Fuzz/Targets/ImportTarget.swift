@@ -1,5 +1,6 @@
 import Exchange
 import Membership
+import RecordTables
 import Records
 import Replication
 import Storage

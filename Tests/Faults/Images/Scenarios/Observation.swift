@@ -2,6 +2,7 @@ import Replication
 import SQLite
 import Sodium
 import Storage
+import Verification
 import VirtualDisk
 import Wire
 

@@ -3,6 +3,7 @@ import FileFormat
 import FileStore
 import JSONDocument
 import Membership
+import RecordTables
 import Records
 import Replication
 import Sodium

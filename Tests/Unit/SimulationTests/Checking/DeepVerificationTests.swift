@@ -4,6 +4,7 @@ import Replication
 import Simulation
 import Storage
 import Testing
+import Verification
 import VirtualDisk
 import Wire
 

@@ -1,4 +1,5 @@
 import Membership
+import RecordTables
 import Records
 import Replication
 import SQLite
@@ -6,6 +7,7 @@ import Simulation
 import Sodium
 import Storage
 import Testing
+import Verification
 import VirtualDisk
 import Wire
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import LogStorage
 @testable import NodeOperations
 @testable import NodeRuntime
 import Storage
@@ -80,5 +81,5 @@ struct CleanupTests {
 
 extension Node {
   /// The newest operation that was folded.
-  func newestOperation() throws -> Storage.Operation? { try store.operations(limit: 1).first }
+  func newestOperation() throws -> LogStorage.Operation? { try store.operations(limit: 1).first }
 }

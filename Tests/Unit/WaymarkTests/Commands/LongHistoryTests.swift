@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 import WaymarkTesting
 
+import LogStorage
 @testable import Control
 @testable import Waymark
 

@@ -10,6 +10,7 @@ import Storage
 import Testing
 import WaymarkTesting
 
+import LogStorage
 @testable import Waymark
 
 /// `mirror` and `assert` between real nodes.

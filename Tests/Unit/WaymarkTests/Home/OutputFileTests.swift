@@ -3,6 +3,7 @@ import Storage
 import Testing
 import WaymarkTesting
 
+import LogStorage
 @testable import Home
 @testable import Waymark
 

@@ -2,6 +2,7 @@
 import Storage
 import Testing
 
+import RecordTables
 @testable import Waymark
 
 struct CheckpointingTests {

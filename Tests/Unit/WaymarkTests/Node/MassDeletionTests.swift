@@ -6,6 +6,7 @@ import Storage
 import Testing
 import Wire
 
+import LogStorage
 @testable import ChangeHistory
 @testable import Waymark
 

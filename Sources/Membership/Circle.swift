@@ -204,6 +204,9 @@ package struct Circle: Sendable {
   /// The id of the genesis, which has the same bytes as the circle's id.
   package var genesisID: StatementID { StatementID(id.raw) }
 
+  /// The number of statements.
+  package var count: Int { held.count }
+
   /// The ids of all statements, in ascending order.
   package var ids: [StatementID] { held.keys.sorted() }
 

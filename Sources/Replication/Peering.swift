@@ -64,7 +64,8 @@ package struct Peering: Sendable {
   /// Whether messages from a link are dropped because its peer is paused. Sync makes up for them after the peer is
   /// resumed.
   package func ignores(_ link: LinkID, _ replica: Replica) -> Bool {
-    replica.sessions[link]?.device.map(isPaused) ?? false
+    guard let device = replica.sessions[link]?.device else { return false }
+    return isPaused(device)
   }
 
   // MARK: Events

@@ -17,14 +17,6 @@ package import Wire
 /// Each of these parts is a value that changes only through its own functions. The functions return the consequences
 /// of a change, and the replica, which knows the circle and the other sessions, turns these into effects.
 package struct Session: Sendable {
-  enum State: Sendable {
-    case unidentified
-    case identified(Peer)
-    /// Until the link has ended, sets from the peer are still stored, and requests to the peer still count as
-    /// outstanding.
-    case closing(Peer?)
-  }
-
   enum Role: Sendable {
     /// The peer dialled this side.
     case responder
@@ -39,7 +31,13 @@ package struct Session: Sendable {
   /// The same on the steady clock.
   let openedAtSteady: Moment
   private var role: Role
-  private var state = State.unidentified
+  /// The state of the identified peer; nil until its introduction has been accepted. It is stored by itself and not
+  /// within an enum of the session's states, because only then can a message change it in place: copying a peer with
+  /// the heads and requests of both lanes would cost more than handling the message.
+  var peer: Peer?
+  /// Until the link has ended, sets from the peer are still stored, and requests to the peer still count as
+  /// outstanding.
+  package private(set) var isClosing = false
   /// When this node first changed after the last comparison with the peer, on the steady clock; nil if it has not
   /// changed.
   var changedAt: Moment?
@@ -54,54 +52,32 @@ package struct Session: Sendable {
 
   // MARK: States
 
-  package var isClosing: Bool { if case .closing = state { true } else { false } }
-
   package var isInitiator: Bool { if case .initiator = role { true } else { false } }
 
   var isAskingToReturn: Bool { if case .initiator(asksToReturn: true) = role { true } else { false } }
 
   mutating func identify(_ device: DeviceKey, clockSkew: Int64) {
-    guard case .unidentified = state else { preconditionFailure("identified twice") }
-    state = .identified(Peer(device: device, clockSkew: clockSkew))
+    guard peer == nil, !isClosing else { preconditionFailure("identified twice") }
+    peer = Peer(device: device, clockSkew: clockSkew)
   }
 
-  mutating func close() { state = .closing(peer) }
+  mutating func close() { isClosing = true }
 
   /// Makes this an ordinary session after this device has turned out to be a member.
   mutating func stopAskingToReturn() { if isAskingToReturn { role = .initiator(asksToReturn: false) } }
 
-  /// The state of the identified peer; nil until its introduction has been accepted.
-  var peer: Peer? {
-    get {
-      switch state {
-      case .unidentified: nil
-      case .identified(let peer): peer
-      case .closing(let peer): peer
-      }
-    }
-    // Yields in place, like the subscript below, because copying many heads for each message would be slow.
-    _modify {
-      var (peer, isClosing) = (peer, isClosing)
-      state = .unidentified
-      defer { state = isClosing ? .closing(peer) : peer.map { .identified($0) } ?? .unidentified }
-      yield &peer
-    }
-  }
-
   /// The session's state in one lane. While the peer is not identified, the lane is closed and changes to it are
   /// discarded.
   package internal(set) subscript(lane: Lane) -> LaneSession {
-    get { peer?[lane] ?? .closed(nil) }
+    get { (lane == .settings ? peer?.settings : peer?.records) ?? .closed(nil) }
+    // Yields in place, because copying many heads for each message would be slow.
     _modify {
-      guard var peer else {
+      guard peer != nil else {
         var closed = LaneSession.closed(nil)
         yield &closed
         return
       }
-      let isClosing = isClosing
-      state = .unidentified
-      defer { state = isClosing ? .closing(peer) : .identified(peer) }
-      yield &peer[lane]
+      if lane == .settings { yield &peer!.settings } else { yield &peer!.records }
     }
   }
 

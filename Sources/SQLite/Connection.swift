@@ -23,7 +23,7 @@ package final class Connection {
   let handle: OpaquePointer
   /// The number of frames in the write-ahead log after the newest commit. SQLite's `wal_hook` updates it.
   private let walFrames: UnsafeMutablePointer<Int32>
-  private var cache: [String: Statement.Prepared] = [:]
+  private var cache: [String: CachedStatement] = [:]
   /// The time limit for work. The connection outlives the progress handler that reads this.
   private let workLimit = WorkLimit()
   /// The file system of the database; nil if it is the machine's.
@@ -69,7 +69,7 @@ package final class Connection {
   }
 
   deinit {
-    for statement in cache.values { sqlite3_finalize(statement.handle) }
+    for statement in cache.values { sqlite3_finalize(statement.prepared.handle) }
     sqlite3_close_v2(handle)
     walFrames.deallocate()
   }
@@ -103,14 +103,23 @@ package final class Connection {
   package func with<Result>(
     _ sql: String, _ body: (borrowing Statement) throws -> Result
   ) throws -> Result {
-    let lent = try cache.removeValue(forKey: sql) ?? prepared(sql)
-    let statement = Statement(lent, connection: self, isLent: true)
+    let cached = try cached(sql)
+    guard !cached.isLent else { return try body(prepare(sql)) }
+    cached.isLent = true
+    let statement = Statement(cached.prepared, connection: self, isLent: true)
     defer {
-      sqlite3_reset(lent.handle)
-      sqlite3_clear_bindings(lent.handle)
-      if let other = cache.updateValue(lent, forKey: sql) { sqlite3_finalize(other.handle) }
+      sqlite3_reset(cached.prepared.handle)
+      sqlite3_clear_bindings(cached.prepared.handle)
+      cached.isLent = false
     }
     return try body(statement)
+  }
+
+  private func cached(_ sql: String) throws(SQLiteError) -> CachedStatement {
+    if let known = cache[sql] { return known }
+    let new = CachedStatement(try prepared(sql))
+    cache[sql] = new
+    return new
   }
 
   /// Runs `body` in a write transaction: afterwards, either all of its changes are durable or none of them.
@@ -199,6 +208,15 @@ package final class Connection {
     guard code == SQLITE_OK, let statement else { throw error(code, sql) }
     return Statement.Prepared(handle: statement, sql: sql)
   }
+}
+
+/// A prepared statement in a connection's cache. An object, so that lending it needs only one search for its SQL.
+private final class CachedStatement {
+  let prepared: Statement.Prepared
+  /// Whether the statement is in use.
+  var isLent = false
+
+  init(_ prepared: Statement.Prepared) { self.prepared = prepared }
 }
 
 /// The time limit for the work on a connection.

@@ -4,13 +4,14 @@
 package struct Beliefs {
   /// The number of statements on which these beliefs are based.
   package let statements: Int
-  package let members: [[UInt8]]
+  /// Returns the devices that it treats as members. Computed only when the judge compares them.
+  package let members: () -> [[UInt8]]
   package let isGateOpen: Bool
   /// Returns the tips that each cut of a log keeps; nil if the log is not cut.
   package let cuts: (_ device: [UInt8], _ incarnation: [UInt8], _ lane: Int) -> [[[UInt8]]]?
 
   package init(
-    statements: Int, members: [[UInt8]], isGateOpen: Bool,
+    statements: Int, members: @escaping () -> [[UInt8]], isGateOpen: Bool,
     cuts: @escaping (_ device: [UInt8], _ incarnation: [UInt8], _ lane: Int) -> [[[UInt8]]]?
   ) {
     (self.statements, self.members, self.isGateOpen, self.cuts) = (statements, members, isGateOpen, cuts)
@@ -38,7 +39,7 @@ extension Judge {
     }
     guard isWhole || ledger.believed != view.statements.count else { return }
     ledger.believed = view.statements.count
-    let members = Set(beliefs.members.compactMap { Name32($0) })
+    let members = Set(beliefs.members().compactMap { Name32($0) })
     if let device = members.symmetricDifference(circle.members).min() {
       throw Violation(
         .revocation, node,

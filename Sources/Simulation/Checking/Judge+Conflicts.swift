@@ -4,13 +4,12 @@ import SQLite
 
 extension Judge {
   /// Compares a record's stored siblings with the writes that did not win and that no other write has seen.
-  func checkSiblings(_ record: PlainRecord, _ view: NodeView) throws {
+  func checkSiblings(_ record: PlainRecord, _ listed: StoredLists, _ view: NodeView) throws {
     var wanted: [SiblingKey: PlainCellWrite] = [:]
     for (field, cell) in record.cells {
       for sibling in cell.siblings { wanted[SiblingKey(field: field, set: sibling.set)] = sibling }
     }
-    let stored = try StoreReader.siblings(record.key, view.connection)
-    for row in stored {
+    for row in listed.siblings {
       let set = view.set(number: row.number)
       guard let set, let sibling = wanted.removeValue(forKey: SiblingKey(field: row.field, set: set)) else {
         let wasErased = set.map { isErased($0, record, view) } ?? false
@@ -51,9 +50,9 @@ extension Judge {
 
   /// Compares the sets listed as a record's writers with those that wrote to the record. A record with a single writer
   /// may have no list. Sets that only erased values may be listed or not.
-  func checkWriters(_ record: PlainRecord, _ view: NodeView) throws {
+  func checkWriters(_ record: PlainRecord, _ listed: StoredLists, _ view: NodeView) throws {
     let wanted = Set(record.writers)
-    let stored = Set(try StoreReader.writers(record.key, view.connection).compactMap { view.set(number: $0) })
+    let stored = Set(listed.writers.compactMap { view.set(number: $0) })
       .subtracting(Set(record.erasers).subtracting(wanted))
     if stored == wanted || stored.isEmpty && wanted.count == 1 { return }
     throw Violation(
@@ -61,8 +60,8 @@ extension Judge {
   }
 
   /// Compares the sets listed as erasers of a record with those that erased it.
-  func checkErasers(_ record: PlainRecord, _ view: NodeView) throws {
-    let stored = Set(try StoreReader.erasers(record.key, view.connection).compactMap { view.set(number: $0) })
+  func checkErasers(_ record: PlainRecord, _ listed: StoredLists, _ view: NodeView) throws {
+    let stored = Set(listed.erasers.compactMap { view.set(number: $0) })
     guard stored != Set(record.erasers) else { return }
     throw Violation(
       .state, view.name,
@@ -70,17 +69,17 @@ extension Judge {
   }
 
   /// Compares the stored rank of a whole record with the one that its shown write states.
-  func checkRank(_ record: PlainRecord, _ view: NodeView) throws {
-    let stored = try StoreReader.rank(record.key, view.connection)
-    guard stored != record.rank.map({ [$0.time, Int64($0.filled)] }) else { return }
+  func checkRank(_ record: PlainRecord, _ listed: StoredLists, _ view: NodeView) throws {
+    guard listed.rank != record.rank.map({ [$0.time, Int64($0.filled)] }) else { return }
     throw Violation(
       .state, view.name, "\(record.key) is stored with a rank that its shown write does not state")
   }
 
   /// Compares a record's stored hidden writes with those that are concurrent with the deletion that hides the record.
-  func checkHidden(_ key: PlainKey, _ expected: Expectations) throws {
+  func checkHidden(
+    _ key: PlainKey, _ stored: Set<StoredHiddenWrite>, _ expected: Expectations
+  ) throws {
     let view = expected.view
-    let stored = try StoreReader.hiddenWrites(key, view.connection)
     let wanted = try hiddenWrites(key, expected)
     guard stored != wanted else { return }
     throw Violation(

@@ -344,19 +344,31 @@ extension Judge {
 
   /// Returns the id in the name of a file or of a part of one; nil for other names.
   private static func id(inName name: String) -> Name32? {
-    let last = name.split(separator: "/").last?.prefix { $0 != "." } ?? ""
-    guard last.utf8.count == 64 else { return nil }
-    var words: [UInt64] = []
-    for start in stride(from: 0, to: 64, by: 16) {
-      guard let word = UInt64(last.dropFirst(start).prefix(16), radix: 16) else { return nil }
-      words.append(word)
+    // Reads bytes, not characters: this runs for each file after each step.
+    let last = name.utf8.split(separator: UInt8(ascii: "/")).last?.prefix { $0 != UInt8(ascii: ".") }
+    guard let last, last.count == 64 else { return nil }
+    var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+    for digit in last {
+      guard let value = Self.value(ofHex: digit) else { return nil }
+      words = (
+        words.0 << 4 | words.1 >> 60, words.1 << 4 | words.2 >> 60, words.2 << 4 | words.3 >> 60,
+        words.3 << 4 | value
+      )
     }
-    return Name32((words[0], words[1], words[2], words[3]))
+    return Name32(words)
+  }
+
+  private static func value(ofHex digit: UInt8) -> UInt64? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(digit - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(digit - UInt8(ascii: "a")) + 10
+    default: nil
+    }
   }
 
   private static func complete(in folder: FolderView) -> Set<PlainFile> {
     var files: Set<PlainFile> = []
-    for (name, size) in folder.sizes where !name.contains(".") {
+    for (name, size) in folder.sizes where !name.utf8.contains(UInt8(ascii: ".")) {
       if let id = id(inName: name) { files.insert(PlainFile(id: id, size: size)) }
     }
     return files

@@ -218,7 +218,9 @@ extension Judge {
     guard let ledger = ledgers[view.name] else { return }
     defer {
       ledger.forgetStep()
-      for key in links.keys where key.node == view.name {
+      // The keys are collected first: changing the dictionary while it is iterated would copy it.
+      let opened = links.filter { $0.key.node == view.name && ($0.value.wasOpen || $0.value.hasOpened) }
+      for key in opened.keys {
         links[key]?.wasOpen = false
         links[key]?.hasOpened = false
       }

@@ -13,6 +13,11 @@ extension Judge {
   func readNews(_ node: String) throws {
     let view = view(node)
     guard try view.hasChanged() else { return }
+    try view.connection.reading { try readNews(view) }
+  }
+
+  private func readNews(_ view: NodeView) throws {
+    let node = view.name
     let cutsBefore = view.circle
     if try readStatements(view) {
       let hasNewCuts = library.logs.contains { log in
@@ -160,6 +165,10 @@ extension Judge {
   /// Reads the whole store and checks everything that is derived from the log.
   func readWhole(_ node: String, isStart: Bool) throws {
     let view = view(node)
+    try view.connection.reading { try readWhole(view, isStart: isStart) }
+  }
+
+  private func readWhole(_ view: NodeView, isStart: Bool) throws {
     count { $0.wholeLooks += 1 }
     let before = view.storedSets
     let foldedBefore = Set(before.filter { view[$0] == .folded }).subtracting(view.unjudged)

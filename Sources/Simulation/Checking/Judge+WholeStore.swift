@@ -6,6 +6,7 @@ extension Judge {
   /// Computes everything that is derived from the log and compares it with the store.
   func checkWholeStore(_ view: NodeView) throws {
     let expected = Expectations(view, library)
+    expected.listed = try StoreReader.listed(view.connection)
     var keys: Set<PlainKey> = [PlainKinds.none, PlainKinds.profile]
     for set in view.numbers where view[set] == .folded {
       for entry in library.sets[set].entries { keys.insert(entry.key) }

@@ -216,11 +216,19 @@ struct ViewDigests {
   /// Protocol/merge.md, "Digest".
   static func hash(_ record: PlainRecord, _ library: SetLibrary) -> Name32? {
     guard !record.cells.isEmpty else { return nil }
-    var input = plainBigEndian(UInt32(record.key.kind)) + record.key.id.bytes
-    for (field, cell) in record.cells.sorted(by: { $0.key < $1.key }) {
-      let stamp = library.sets[cell.winner.set].stamp
-      input += plainBigEndian(UInt32(field)) + plainBigEndian(stamp.clock) + stamp.device.bytes
-      input += stamp.id.bytes
+    var input: [UInt8] = []
+    input.reserveCapacity(20 + 76 * record.cells.count)
+    plainAppend(UInt32(record.key.kind), to: &input)
+    plainAppend(record.key.id, to: &input)
+    for field in record.cells.keys.sorted() {
+      guard let winner = record.cells[field]?.winner.set else { continue }
+      let stamp = library.sets[winner].stamp
+      plainAppend(UInt32(field), to: &input)
+      plainAppend(stamp.clock, to: &input)
+      for name in [stamp.device, stamp.id] {
+        plainAppend(name.first, to: &input)
+        plainAppend(name.last, to: &input)
+      }
     }
     return PlainSealing.recordDigest(input)
   }

@@ -66,51 +66,66 @@ struct PlainRecord {
     let isWhole = PlainKinds.isWhole(key.kind)
     let erasers = (library.erases[key] ?? []).filter(scope.counts)
     self.erasers = erasers
-    var frontiers: [Int: [PlainCellWrite]] = [:]
-    var shown: [Int: (write: PlainCellWrite, rank: Rank)] = [:]
+    var drafts: [Int: Draft] = [:]
     for write in library.writes[key] ?? [] where scope.counts(write.set) {
-      let set = library.sets[write.set]
-      let entry = set.entries[write.entry]
+      let entry = library.sets[write.set].entries[write.entry]
       let taking = erasers.filter { $0 != write.set && scope.covers($0, write.set) }
       let isErased = !taking.isEmpty
       let isHeld =
         taking.allSatisfy(scope.isHeldErase) && entry.slot.map { scope.holds(write.set, $0) } ?? true
-      let values = isHeld ? library.values(of: write.set, entry) : [:]
+      let values = isHeld ? entry.slot.flatMap { library.values(of: write.set, slot: $0) } : nil
       let cells = Self.cells(entry, values)
       guard !cells.isEmpty else { continue }
       if writers.last != write.set { writers.append(write.set) }
+      let rank = isWhole ? Self.rank(of: entry, in: library.sets[write.set]) : nil
       for (field, content) in cells {
         let new = PlainCellWrite(set: write.set, content: content, isErased: isErased)
+        guard let place = drafts.index(forKey: field) else {
+          drafts[field] = Draft(frontier: [new], shown: new, rank: rank)
+          continue
+        }
         // Stamps follow causality, so no write with a lower stamp has seen this write.
-        frontiers[field, default: []].removeAll { scope.covers(write.set, $0.set) }
-        frontiers[field]?.append(new)
-        let rank = Self.rank(of: entry, in: set)
-        if let held = shown[field], isWhole, held.rank > rank { continue }
-        shown[field] = (new, rank)
+        drafts.values[place].frontier.removeAll { scope.covers(write.set, $0.set) }
+        drafts.values[place].frontier.append(new)
+        if let rank, let held = drafts.values[place].rank, held > rank { continue }
+        drafts.values[place].shown = new
+        drafts.values[place].rank = rank
       }
     }
-    for (field, held) in shown {
-      let winner = held.write
-      let siblings = (frontiers[field] ?? []).filter { $0.set != winner.set && !$0.isErased }
+    for (field, draft) in drafts {
+      let winner = draft.shown
+      let siblings = draft.frontier.filter { $0.set != winner.set && !$0.isErased }
       if isWhole {
-        rank = held.rank
+        rank = draft.rank
         isWinnerMaximal = !siblings.contains { scope.covers($0.set, winner.set) }
       }
       cells[field] = PlainCell(winner: winner, siblings: siblings)
     }
   }
 
+  /// A cell while the writes to it are being added in the order of their stamps.
+  private struct Draft {
+    /// The writes that no later write has seen.
+    var frontier: [PlainCellWrite]
+    var shown: PlainCellWrite
+    /// The rank of the shown write of a whole record; nil for other records.
+    var rank: Rank?
+  }
+
+  /// - Parameter values: one for each field of the entry; nil if they are absent.
   private static func cells(
-    _ entry: PlainEntry, _ values: [Int: ArraySlice<UInt8>]
+    _ entry: PlainEntry, _ values: [ArraySlice<UInt8>]?
   ) -> [(field: Int, content: PlainContent)] {
     var cells: [(field: Int, content: PlainContent)] = []
     if PlainKinds.isWhole(entry.key.kind) {
       guard entry.act == .put || entry.act == .insert else { return [] }
-      return [(0, .whole(entry.fields.map { (field: $0, content: values[$0]) }))]
+      return [(0, .whole(entry.fields.enumerated().map { (field: $1, content: values?[$0]) }))]
     }
-    if let life = entry.life { cells.append((0, .life(life))) }
-    for field in entry.fields { cells.append((field, .field(values[field]))) }
-    return cells.filter { !PlainKinds.isFixed(entry.key, $0.field) }
+    if let life = entry.life, !PlainKinds.isFixed(entry.key, 0) { cells.append((0, .life(life))) }
+    for (place, field) in entry.fields.enumerated() where !PlainKinds.isFixed(entry.key, field) {
+      cells.append((field, .field(values?[place])))
+    }
+    return cells
   }
 
   // MARK: Rank of whole records

@@ -111,6 +111,16 @@ func plainBigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
   withUnsafeBytes(of: number.bigEndian) { Array($0) }
 }
 
+/// Appends the bytes of `plainBigEndian` without an array of their own.
+func plainAppend(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+  withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+}
+
+func plainAppend(_ name: Name16, to bytes: inout [UInt8]) {
+  plainAppend(name.high, to: &bytes)
+  plainAppend(name.low, to: &bytes)
+}
+
 /// Returns a CBOR head: a major type with its argument in the shortest form.
 func plainHead(_ major: UInt8, _ argument: UInt64) -> [UInt8] {
   let type = major << 5

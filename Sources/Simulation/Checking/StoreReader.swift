@@ -39,6 +39,31 @@ struct StoredHiddenWrite: Hashable {
   let deletion: Int64
 }
 
+/// What a store lists about a record in addition to its row.
+struct StoredLists {
+  var siblings: [StoredSibling] = []
+  var hidden: Set<StoredHiddenWrite> = []
+  /// The numbers of the sets that wrote to the record.
+  var writers: [Int64] = []
+  /// The numbers of the sets that erased the record's values.
+  var erasers: [Int64] = []
+  /// The rank of a whole record: its time and the number of fields filled in.
+  var rank: [Int64]?
+}
+
+extension StoredSibling {
+  fileprivate init(_ row: borrowing Statement) {
+    self.init(
+      field: Int(row.integer(2)), number: row.integer(3), content: row.bytes(4), differs: row.integer(5) != 0)
+  }
+}
+
+extension StoredHiddenWrite {
+  fileprivate init(_ row: borrowing Statement) {
+    self.init(number: row.integer(2), byParent: row.integer(3) != 0, deletion: row.integer(4))
+  }
+}
+
 enum StoreReader {
   /// Returns the stored minimum for a node's gate time; 0 if there is none.
   static func gateFloor(_ connection: Connection) throws -> UInt64 {
@@ -226,59 +251,83 @@ enum StoreReader {
   }
 
   static func siblings(_ key: PlainKey, _ connection: Connection) throws -> [StoredSibling] {
-    let sql = """
-      SELECT s.field, s.number, s.content, coalesce(c.is_conflict = 1 AND c.content_hash <> s.content_hash, 0)
-        FROM siblings s
-        LEFT JOIN contested_cells c ON c.kind = s.kind AND c.record = s.record AND c.field = s.field
-      WHERE s.kind = ?1 AND s.record = ?2
-      """
-    return try connection.with(sql) { row in
-      try row.bind(1, key.kind)
-      try row.bind(2, key.id.bytes)
-      var found: [StoredSibling] = []
-      while try row.step() {
-        found.append(
-          StoredSibling(
-            field: Int(row.integer(0)), number: row.integer(1), content: row.bytes(2),
-            differs: row.integer(3) != 0))
-      }
-      return found
-    }
+    var found: [StoredSibling] = []
+    try each(siblings, of: key, connection) { found.append(StoredSibling($1)) }
+    return found
   }
 
   static func hiddenWrites(_ key: PlainKey, _ connection: Connection) throws -> Set<StoredHiddenWrite> {
-    let sql = "SELECT number, by_parent, deletion FROM hidden_writes WHERE kind = ?1 AND record = ?2"
-    return try connection.with(sql) { row in
-      try row.bind(1, key.kind)
-      try row.bind(2, key.id.bytes)
-      var found: Set<StoredHiddenWrite> = []
-      while try row.step() {
-        found.insert(
-          StoredHiddenWrite(
-            number: row.integer(0), byParent: row.integer(1) != 0, deletion: row.integer(2)))
+    var found: Set<StoredHiddenWrite> = []
+    try each(hiddenWrites, of: key, connection) { found.insert(StoredHiddenWrite($1)) }
+    return found
+  }
+
+  /// Returns what a store lists about a record.
+  static func listed(_ key: PlainKey, _ connection: Connection) throws -> StoredLists {
+    var found: [PlainKey: StoredLists] = [:]
+    try read(key, into: &found, connection)
+    return found[key] ?? StoredLists()
+  }
+
+  /// Returns what a store lists about each record; records about which it lists nothing are left out.
+  static func listed(_ connection: Connection) throws -> [PlainKey: StoredLists] {
+    var found: [PlainKey: StoredLists] = [:]
+    try read(nil, into: &found, connection)
+    return found
+  }
+
+  private static func read(
+    _ key: PlainKey?, into found: inout [PlainKey: StoredLists], _ connection: Connection
+  ) throws {
+    let none = StoredLists()
+    try each(siblings, of: key, connection) { found[$0, default: none].siblings.append(StoredSibling($1)) }
+    try each(hiddenWrites, of: key, connection) {
+      found[$0, default: none].hidden.insert(StoredHiddenWrite($1))
+    }
+    try each(writers, of: key, connection) { found[$0, default: none].writers.append($1.integer(2)) }
+    try each(erasers, of: key, connection) { found[$0, default: none].erasers.append($1.integer(2)) }
+    try each(ranks, of: key, connection) {
+      found[$0, default: none].rank = [$1.integer(2), $1.integer(3)]
+    }
+  }
+
+  /// A query for the rows of a table that name records: for all of them, and for those of one record.
+  private struct RecordQuery {
+    let all: String
+    let one: String
+
+    /// - Parameter columns: the columns after kind and record.
+    init(_ columns: String, from table: String) {
+      all = "SELECT t.kind, t.record, \(columns) FROM \(table)"
+      one = all + " WHERE t.kind = ?1 AND t.record = ?2"
+    }
+  }
+
+  private static let siblings = RecordQuery(
+    "t.field, t.number, t.content, coalesce(c.is_conflict = 1 AND c.content_hash <> t.content_hash, 0)",
+    from: """
+      siblings t
+        LEFT JOIN contested_cells c ON c.kind = t.kind AND c.record = t.record AND c.field = t.field
+      """)
+  private static let hiddenWrites = RecordQuery(
+    "t.number, t.by_parent, t.deletion", from: "hidden_writes t")
+  private static let writers = RecordQuery("t.number", from: "record_writes t")
+  private static let erasers = RecordQuery("t.number", from: "erasures t")
+  private static let ranks = RecordQuery("t.updated_at, t.filled", from: "whole_ranks t")
+
+  /// Calls `body` with each row that a query finds, of one record or of all, and with the row's record.
+  private static func each(
+    _ query: RecordQuery, of key: PlainKey?, _ connection: Connection,
+    _ body: (PlainKey, borrowing Statement) -> Void
+  ) throws {
+    try connection.with(key == nil ? query.all : query.one) { row in
+      if let key {
+        try row.bind(1, key.kind)
+        try row.bind(2, key.id.bytes)
       }
-      return found
-    }
-  }
-
-  static func writers(_ key: PlainKey, _ connection: Connection) throws -> [Int64] {
-    try connection.with("SELECT number FROM record_writes WHERE kind = ?1 AND record = ?2") { row in
-      try row.bind(1, key.kind)
-      try row.bind(2, key.id.bytes)
-      var numbers: [Int64] = []
-      while try row.step() { numbers.append(row.integer(0)) }
-      return numbers
-    }
-  }
-
-  /// Returns the numbers of the sets that erased a record's values.
-  static func erasers(_ key: PlainKey, _ connection: Connection) throws -> [Int64] {
-    try connection.with("SELECT number FROM erasures WHERE kind = ?1 AND record = ?2") { row in
-      try row.bind(1, key.kind)
-      try row.bind(2, key.id.bytes)
-      var numbers: [Int64] = []
-      while try row.step() { numbers.append(row.integer(0)) }
-      return numbers
+      while try row.step() {
+        body(key ?? PlainKey(kind: Int(row.integer(0)), id: Name16(row.bytes(1)) ?? .zero), row)
+      }
     }
   }
 
@@ -288,15 +337,6 @@ enum StoreReader {
       var ids: [Name32] = []
       while try row.step() { if let id = Name32(row.bytes(0)) { ids.append(id) } }
       return ids
-    }
-  }
-
-  /// Returns the stored rank of a whole record: its time and the number of fields filled in; nil if there is none.
-  static func rank(_ key: PlainKey, _ connection: Connection) throws -> [Int64]? {
-    try connection.with("SELECT updated_at, filled FROM whole_ranks WHERE kind = ?1 AND record = ?2") { row in
-      try row.bind(1, key.kind)
-      try row.bind(2, key.id.bytes)
-      return try row.step() ? [row.integer(0), row.integer(1)] : nil
     }
   }
 

@@ -60,10 +60,13 @@ final class Watch {
   /// Returns how long the least responsive peer has made no progress on a request, in milliseconds; nil if no request
   /// is open.
   private func waiting(_ process: Process) -> Int64? {
-    let sessions = process.replicator.replica.sessions.values.filter { !$0.isClosing }
-    let oldest = sessions.flatMap { session in
-      Lane.allCases.compactMap { session[$0].askedProgressAt }
-    }.min()
+    var oldest: Moment?
+    for session in process.replicator.replica.sessions.values where !session.isClosing {
+      for lane in Lane.allCases {
+        guard let progressAt = session[lane].askedProgressAt else { continue }
+        oldest = min(oldest ?? progressAt, progressAt)
+      }
+    }
     return oldest.map { process.world.now - $0 }
   }
 
@@ -74,7 +77,7 @@ final class Watch {
     let evaluation = replica.circle.evaluation
     judge.hasRoom(device.name, process.appliesStatements)
     let beliefs = Beliefs(
-      statements: replica.circle.ids.count, members: evaluation.members.keys.map(\.bytes),
+      statements: replica.circle.count, members: { evaluation.members.keys.map(\.bytes) },
       isGateOpen: replica.ownGate(now: device.wall).isOpen
     ) { author, incarnation, lane in
       guard let author = DeviceKey(bytes: author), let incarnation = Incarnation(bytes: incarnation),

@@ -374,7 +374,8 @@ import Wire
     let world = try JudgedWorld()
     let all = ["alice", "bob"].map { JudgedWorld.key($0).publicKey }
     func beliefs(_ members: [[UInt8]], isOpen: Bool = true, cuts: [[[UInt8]]]? = nil) -> Beliefs {
-      Beliefs(statements: world.statements.count, members: members, isGateOpen: isOpen) { _, _, _ in cuts }
+      Beliefs(statements: world.statements.count, members: { members }, isGateOpen: isOpen) { _, _, _ in cuts
+      }
     }
     try world.write("alice", .settings, insert(setting(1), [:]))
     try world.judge.believed("alice", beliefs(all), isWhole: true)

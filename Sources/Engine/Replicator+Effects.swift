@@ -117,6 +117,8 @@ extension Replicator {
       if let next = shell?.replied(link, reply) { replica.handle(next, now: now, into: &following) }
     case .lookUp(let link, let lane, let tips): lookUp(link, lane, tips, now, &following)
     case .saveStatements(let added, let removed):
+      // While the disk is full, earlier statements may not have been stored, or not deleted.
+      guard !disk.isFull else { return storeAllStatements() }
       trying { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
     case .readMissing(let number): readMissing(after: number, now, &following)
     case .readValues(let link, let lane, let sets): readValues(link, lane, sets, now, &following)
@@ -236,7 +238,7 @@ extension Replicator {
 
   /// Stores the statements and values for which the full disk had no room, and asks peers for the dropped sets again.
   func roomAgain(_ now: Now) {
-    trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
+    storeAllStatements()
     keepGateFloor()
     keepAcknowledgements()
     // Cuts that arrived while the disk was full still have to be applied to the store.
@@ -387,6 +389,11 @@ extension Replicator {
 
   func isCongested(_ link: LinkID, for sendClass: SendClass = .ordinary) -> Bool {
     shell?.isCongested(link, for: sendClass) ?? false
+  }
+
+  /// Makes the statements in the store equal to those of the circle.
+  private func storeAllStatements() {
+    trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
   }
 
   /// Runs `body` and reports an error to the disk state. The work is repeated once the store has recovered.

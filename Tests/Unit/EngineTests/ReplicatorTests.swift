@@ -328,6 +328,32 @@ import Wire
     )
   }
 
+  @Test func `a statement that could not be deleted on a full disk is gone once another one can be stored`()
+    throws
+  {
+    let family = try Family(founder: "alice")
+    let alice = try subscriber(family)
+    func addresses(_ clock: UInt64) throws -> Membership.Statement {
+      let bob = Family.key("bob")
+      return try Membership.Statement(
+        signing: AddressStatement(
+          circle: family.circle, device: DeviceKey(bob), clock: clock, addresses: ["10.0.0.\(clock):7433"]),
+        with: bob)
+    }
+    let (old, new) = (try addresses(1), try addresses(2))
+    func add(_ statement: Membership.Statement) {
+      alice.replicator.handle(.statementsAdded([statement.bytes]), now: Now(wall: Family.start, steady: 0))
+    }
+    add(old)
+    alice.replicator.storeFailed(SQLiteError.noRoom)
+    add(new)
+    // As if there had been no room to replace the old one.
+    try alice.replicator.store.saveStatements([(old.id, old.bytes)], removed: [new.id])
+    add(try addresses(3))
+    let stored = try alice.replicator.store.statements().map { try Statement($0).id }
+    #expect(Set(stored) == Set(alice.replicator.circle.ids))
+  }
+
   // MARK: Branches
 
   private func flooded(_ shell: Shell) throws -> (Replicator, Family) {

@@ -147,14 +147,16 @@ let package = Package(
       "NodeOperations",
       [
         "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
-        "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home",
+        "Model", "ChangeHistory", "ImportExport", "Enrolment",
         "NodeRuntime",
       ]),
     shell(
       "Waymark",
       [
         "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
-        "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home",
+        "Model", "ChangeHistory", "ImportExport", "Enrolment",
         "NodeRuntime", "NodeOperations",
       ]),
     shell(
@@ -238,11 +240,16 @@ let package = Package(
     tests(
       "ProcessTests",
       [
-        "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "NodeOperations", "NodeRuntime", "Waymark",
+        "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "NodeOperations",
+        "NodeRuntime", "Waymark",
         "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
     tests(
-      "PageTests", ["Control", "HTTP", "JSONDocument", "Sodium", "NodeOperations", "NodeRuntime", "Waymark", "WaymarkPage", "WaymarkTesting"]),
+      "PageTests",
+      [
+        "Control", "HTTP", "JSONDocument", "Sodium", "NodeOperations", "NodeRuntime", "Waymark",
+        "WaymarkPage", "WaymarkTesting",
+      ]),
     .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
     tests(

@@ -27,7 +27,8 @@ package struct ShowConflict: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    let (conflict, options) = try HistoryOperations(node.core).conflictWithOptions(required(id, Self.name, "the id of a conflict"))
+    let (conflict, options) = try HistoryOperations(node.core).conflictWithOptions(
+      required(id, Self.name, "the id of a conflict"))
     return Answer(conflict: conflict, choices: options)
   }
 }
@@ -62,7 +63,8 @@ package struct ResolveConflicts: PromptCommand {
   package func perform(on node: isolated Node) throws -> Conflict.Resolution {
     let take = try required(take, Self.name, "`--take winner`, `--take loser` or `--take DEVICE`")
     guard all == true else {
-      return try HistoryOperations(node.core).resolve(required(id, Self.name, "the id of a conflict, or `--all`"), taking: take)
+      return try HistoryOperations(node.core).resolve(
+        required(id, Self.name, "the id of a conflict, or `--all`"), taking: take)
     }
     guard take == "winner", id == nil else {
       throw WaymarkError.usage(

@@ -168,7 +168,8 @@ package struct Invite: NodeCommand {
     }
     let lifetime = expiresMilliseconds ?? Limits.ticketMilliseconds
     if code == true { return try await performByCode(role, lifetime, on: node, call) }
-    let invitation = try InvitationOperations(node.core).invite(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
+    let invitation = try InvitationOperations(node.core).invite(
+      as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
     call.tell(.ticket(invitation.ticket, expires: invitation.expires))
     if role == .member, node.core.inspection().isSingleAdmin { call.tell(.singleAdmin) }
     guard wait == true else { return Answer(ticket: invitation.ticket, expires: invitation.expires) }
@@ -179,7 +180,8 @@ package struct Invite: NodeCommand {
   private func performByCode(
     _ role: CircleMember.Role, _ lifetime: Int64, on node: isolated Node, _ call: CommandCall
   ) async throws -> Answer {
-    let offer = try InvitationOperations(node.core).offerCode(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
+    let offer = try InvitationOperations(node.core).offerCode(
+      as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
     call.tell(.code(offer.code, expires: offer.expires, address: offer.address))
     guard wait == true else { return Answer(code: offer.code, expires: offer.expires) }
     let joined = try await InvitationOperations(node.core).joiner(of: offer.id, within: lifetime)

@@ -66,7 +66,8 @@ package struct Undo: NodeCommand, ConfirmableCommand {
       // What was agreed to is what was shown: an operation that was written in the meantime is not the newest one.
       return try await HistoryOperations(node.core).undo(.operation(expected.operation.id.description))
     }
-    return try await HistoryOperations(node.core).undo(target, isForced: yes == true, isPreview: preview == true)
+    return try await HistoryOperations(node.core).undo(
+      target, isForced: yes == true, isPreview: preview == true)
   }
 }
 
@@ -86,7 +87,8 @@ package struct Explain: NodeCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     switch try node.core.explainedSubject(required(subject, Self.name, "a peer or a record")) {
     case .peer(let peer): return .peer(try node.explanation(ofPeer: peer.device))
-    case .record(let name): return .record(try await HistoryReading(node.core).explanation(ofRecordNamed: name))
+    case .record(let name):
+      return .record(try await HistoryReading(node.core).explanation(ofRecordNamed: name))
     }
   }
 }

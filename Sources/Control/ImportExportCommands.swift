@@ -76,7 +76,8 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
         content: String(decoding: file.content, as: UTF8.self))
     }
     let output = format.isFolder ? path : try OutputFile.path(path, naturally: format.fileName)
-    let written = try await ImportExportOperations(node.core).export(as: format, to: output, trip: tripID, overwrites: yes == true)
+    let written = try await ImportExportOperations(node.core).export(
+      as: format, to: output, trip: tripID, overwrites: yes == true)
     return Answer(
       format: format, output: output, bytes: written.bytes,
       files: format.isFolder ? written.files : nil, warnings: written.warnings)

@@ -11,7 +11,9 @@ package struct ListInvitations: PromptCommand {
 
   package init() {}
 
-  package func perform(on node: isolated Node) -> Answer { Answer(items: InvitationOperations(node.core).invitations) }
+  package func perform(on node: isolated Node) -> Answer {
+    Answer(items: InvitationOperations(node.core).invitations)
+  }
 }
 
 /// `invite cancel`: ends an open invitation.

@@ -8,7 +8,9 @@ package struct ShowPremium: PromptCommand {
   package typealias Answer = PremiumSummary
   package var isReadOnly: Bool { true }
 
-  package func perform(on node: isolated Node) throws -> PremiumSummary { PremiumOperations(node.core).summary }
+  package func perform(on node: isolated Node) throws -> PremiumSummary {
+    PremiumOperations(node.core).summary
+  }
 }
 
 /// `premium self`: issues premium to all devices of this circle, and renews it.
@@ -53,8 +55,10 @@ package struct InstallEntitlement: PromptCommand {
       let (purchase, isNew) = try PremiumOperations(node.core).install(signed)
       return Answer(added: isNew, purchase: purchase, premium: PremiumOperations(node.core).summary.premium)
     }
-    let (entitlement, isNew) = try PremiumOperations(node.core).install(try Issuer.readCertificate(file), from: file)
-    return Answer(added: isNew, entitlement: entitlement, premium: PremiumOperations(node.core).summary.premium)
+    let (entitlement, isNew) = try PremiumOperations(node.core).install(
+      try Issuer.readCertificate(file), from: file)
+    return Answer(
+      added: isNew, entitlement: entitlement, premium: PremiumOperations(node.core).summary.premium)
   }
 }
 
@@ -134,7 +138,9 @@ package struct ListIssuers: PromptCommand {
     package let items: [IssuerSummary]
   }
 
-  package func perform(on node: isolated Node) throws -> Answer { Answer(items: PremiumOperations(node.core).issuers) }
+  package func perform(on node: isolated Node) throws -> Answer {
+    Answer(items: PremiumOperations(node.core).issuers)
+  }
 }
 
 /// `issuer trust`: makes the circle trust an issuer, by a statement that the circle's root key signs.
@@ -155,7 +161,8 @@ package struct TrustIssuer: NodeCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let issuer = try Issuer.readPublicKey(try required(file, Self.name, "the .pub file of an issuer"))
     return Answer(
-      issuer: issuer, added: try PremiumOperations(node.core).trust(issuer, rootKey: key, passphrase: call.passphrase))
+      issuer: issuer,
+      added: try PremiumOperations(node.core).trust(issuer, rootKey: key, passphrase: call.passphrase))
   }
 }
 

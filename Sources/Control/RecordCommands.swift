@@ -206,9 +206,12 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
     let path = try OutputFile.path(output, naturally: attachment.name)
     let file = try OutputFile(path, in: node.home, overwrites: yes ?? false)
     if let named = attachment.file {
-      try await FileReading(node.core).fetch(named, named: attachment.name, tell: call.tellFetching(attachment.name))
+      try await FileReading(node.core).fetch(
+        named, named: attachment.name, tell: call.tellFetching(attachment.name))
     }
-    try await FileReading(node.core).copy(content, named: attachment.name, to: file) { call.tell(.progress($0, file: path)) }
+    try await FileReading(node.core).copy(content, named: attachment.name, to: file) {
+      call.tell(.progress($0, file: path))
+    }
     return shown.written(to: path)
   }
 }
@@ -289,7 +292,9 @@ package struct EditRecord: KindCommand, PromptCommand {
   /// Replaces the file of an attachment.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try fields.pairs(), of: try listedKind())
-    return try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
+    return try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
+      try prepare(on: node, $0)
+    }
   }
 
   private func prepare(

@@ -31,10 +31,13 @@ package struct Session: Sendable {
   /// The same on the steady clock.
   let openedAtSteady: Moment
   private var role: Role
-  /// The state of the identified peer; nil until its introduction has been accepted. It is stored by itself and not
-  /// within an enum of the session's states, because only then can a message change it in place: copying a peer with
-  /// the heads and requests of both lanes would cost more than handling the message.
+  /// The state of the identified peer; nil until its introduction has been accepted.
   var peer: Peer?
+  /// The lanes, closed while the peer is not identified. They are stored by themselves and not within an enum of the
+  /// session's states, because only then can a message change them in place: copying the heads and requests of both
+  /// lanes would cost more than handling the message.
+  private var settingsLane = LaneSession.closed(nil)
+  private var recordsLane = LaneSession.closed(nil)
   /// Until the link has ended, sets from the peer are still stored, and requests to the peer still count as
   /// outstanding.
   package private(set) var isClosing = false
@@ -69,15 +72,14 @@ package struct Session: Sendable {
   /// The session's state in one lane. While the peer is not identified, the lane is closed and changes to it are
   /// discarded.
   package internal(set) subscript(lane: Lane) -> LaneSession {
-    get { (lane == .settings ? peer?.settings : peer?.records) ?? .closed(nil) }
-    // Yields in place, because copying many heads for each message would be slow.
+    _read { if lane == .settings { yield settingsLane } else { yield recordsLane } }
     _modify {
       guard peer != nil else {
         var closed = LaneSession.closed(nil)
         yield &closed
         return
       }
-      if lane == .settings { yield &peer!.settings } else { yield &peer!.records }
+      if lane == .settings { yield &settingsLane } else { yield &recordsLane }
     }
   }
 
@@ -187,8 +189,6 @@ struct Peer: Sendable {
   /// The last summary sent to the peer.
   var lastSummarySent: Summary?
   var statements = StatementComparison.notBegun
-  var settings = LaneSession.closed(nil)
-  var records = LaneSession.closed(nil)
   var states = StateComparison()
   /// Whether the certificates and the digests of all open lanes were equal when last compared.
   var isInSync = false
@@ -201,11 +201,6 @@ struct Peer: Sendable {
   init(device: DeviceKey, clockSkew: Int64) {
     self.device = device
     self.clockSkew = clockSkew
-  }
-
-  subscript(lane: Lane) -> LaneSession {
-    _read { if lane == .settings { yield settings } else { yield records } }
-    _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 
   /// - Returns: whether the summary differs from the peer's previous one.

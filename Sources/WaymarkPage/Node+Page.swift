@@ -18,7 +18,8 @@ extension Node {
     let byKey = Dictionary(categories.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
     let status = open.shown(try status())
     return PageDocument(
-      generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: status.name, status: status,
+      generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: status.name,
+      status: status,
       conflicts: Array(
         try conflicts().filter { open.contains($0.kind, $0.record) }.prefix(PageDocument.conflictsMax)),
       habits: try read(.progress(of: Habit.all)).map { HabitPage($0, byKey) },
@@ -40,7 +41,8 @@ extension Node {
     let page = TripPage(
       overview, try read(.timeline(of: trip)), try TripReferences(self), hasDetails: true)
     return PageDocument(
-      generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: nil, status: nil,
+      generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: nil,
+      status: nil,
       conflicts: [], habits: [],
       trips: [page], history: [], hasMoreHistory: false, kinds: PageDocument.kinds)
   }

@@ -66,7 +66,8 @@ package struct CertificateOperation {
     let key =
       try request.rootKey.map {
         try RootKey.read(
-          $0, at: core.home, of: core.circle, core.passphrases(request.passphrase), for: "Certifying a device from here")
+          $0, at: core.home, of: core.circle, core.passphrases(request.passphrase),
+          for: "Certifying a device from here")
       } ?? core.identity.signing
     let statement = try Statement(
       signing: DeviceCertificate(

@@ -73,7 +73,9 @@ package struct DepartureOperation {
       $0.device != core.identity.device && core.circle.evaluation.leaving[$0.device] == nil
     }
     guard !others.isEmpty else { throw WaymarkError.onlyMember }
-    guard core.connections.member?.role == .admin, !others.contains(where: { $0.role == .admin }) else { return }
+    guard core.connections.member?.role == .admin, !others.contains(where: { $0.role == .admin }) else {
+      return
+    }
     let other = others.map { core.connections.name(of: $0.device) }.min() ?? ""
     // The person who has the root key elsewhere can admit another admin. If it is here, no one could.
     guard isConfirmed, !core.home.storage.hasRootKey else { throw WaymarkError.lastAdmin(other, core.home) }
@@ -95,8 +97,10 @@ package struct DepartureOperation {
 
   private func departureSummary(_ told: [DeviceReference]) -> DepartureSummary {
     let hasLeft = core.connections.member == nil
-    let admins = core.circle.evaluation.members.values.filter { $0.role == .admin && $0.device != core.identity.device }
-      .map { DeviceReference(device: $0.device, name: core.name(of: $0.device)) }.sorted { $0.name < $1.name }
+    let admins = core.circle.evaluation.members.values.filter {
+      $0.role == .admin && $0.device != core.identity.device
+    }
+    .map { DeviceReference(device: $0.device, name: core.name(of: $0.device)) }.sorted { $0.name < $1.name }
     let names = admins.map(\.name).joined(separator: " or ")
     let isDue = !core.isServing || told.isEmpty
     return DepartureSummary(

@@ -62,7 +62,8 @@ package struct GrantOperation {
     }
     let key =
       try request.rootKey.map {
-        try RootKey.read($0, at: core.home, of: core.circle, core.passphrases(request.passphrase), for: "Granting from here")
+        try RootKey.read(
+          $0, at: core.home, of: core.circle, core.passphrases(request.passphrase), for: "Granting from here")
       } ?? core.identity.signing
     let statement = try Statement(
       signing: Grant(
@@ -79,7 +80,8 @@ package struct GrantOperation {
     core.logger.info("circle", "\(member.name) may write \(sizeText(request.bytes)) of \(request.lane)")
     let used = core.store.quotaUsages().first { ($0.device, $0.lane) == (member.device, request.lane) }
     return GrantSummary(
-      device: member.device, name: core.name(of: member.device), lane: "\(request.lane)", quota: request.bytes,
+      device: member.device, name: core.name(of: member.device), lane: "\(request.lane)",
+      quota: request.bytes,
       previous: previous, bytes: used?.bytes ?? 0)
   }
 }

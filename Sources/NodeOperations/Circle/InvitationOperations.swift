@@ -70,7 +70,8 @@ package struct InvitationOperations {
         "--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero, and at most \(daysMax)d")
     }
     let root = try rootKey.map {
-      try RootKey.read($0, at: core.home, of: core.circle, core.passphrases(passphrase), for: "Inviting from here")
+      try RootKey.read(
+        $0, at: core.home, of: core.circle, core.passphrases(passphrase), for: "Inviting from here")
     }
     try core.checkAdmitted()
     return try core.connections.makeTicket(
@@ -137,7 +138,9 @@ package struct InvitationOperations {
       node.connections.lastJoined != nil
         || !node.connections.credentials.invitations.contains { $0.id == ticket }
     }
-    if let joined = core.connections.lastJoined { return DeviceReference(device: joined, name: core.name(of: joined)) }
+    if let joined = core.connections.lastJoined {
+      return DeviceReference(device: joined, name: core.name(of: joined))
+    }
     if core.connections.credentials.isOver(ticket) {
       throw WaymarkError.failed(
         .codeEnded,

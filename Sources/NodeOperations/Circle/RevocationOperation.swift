@@ -17,9 +17,11 @@ package struct RevocationOperation {
   package func revoke(_ request: RevocationRequest) throws -> RevocationSummary {
     try core.checkKeysAdmitted()
     let planner = RevocationPlanner(
-      circle: core.circle, device: core.identity.device, signing: core.identity.signing, names: core.connections.names,
+      circle: core.circle, device: core.identity.device, signing: core.identity.signing,
+      names: core.connections.names,
       home: core.home,
-      passphrases: core.passphrases(request.passphrase), exclusion: core.connections.exclusion, replica: core.replica,
+      passphrases: core.passphrases(request.passphrase), exclusion: core.connections.exclusion,
+      replica: core.replica,
       isServing: core.isServing, heads: Lane.allCases.flatMap { core.store.heads($0) }, store: core.store,
       now: core.wall())
     let plan = try planner.plan(request)

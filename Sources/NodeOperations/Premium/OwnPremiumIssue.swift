@@ -100,7 +100,8 @@ package struct OwnPremiumIssue {
       throw WaymarkError(
         exitCode: error.exitCode, code: error.code, message: error.message,
         next:
-          "\(core.inspection().ownPremiumStep), or specify the file that holds it: \(waymark: "premium self --root-key FILE")")
+          "\(core.inspection().ownPremiumStep), or specify the file that holds it: \(waymark: "premium self --root-key FILE")"
+      )
     }
   }
 
@@ -158,7 +159,8 @@ package struct OwnPremiumIssue {
   /// Throws if the circle has withdrawn its trust in this device's issuer's key. Only a person may replace the key: a
   /// device that holds the root key would otherwise undo the decision of another device by itself.
   private func checkOwnIssuer() throws {
-    let key = try core.home.storage.issuerKey(.first(core.renewal.passphrase, then: core.passphrases(nil))).key
+    let key = try core.home.storage.issuerKey(.first(core.renewal.passphrase, then: core.passphrases(nil)))
+      .key
     guard core.circle.evaluation.isWithdrawn(issuer: DeviceKey(key)) else { return }
     throw WaymarkError.failed(
       .issuerWithdrawn, "The circle has withdrawn its trust in this device's issuer's key.",

@@ -22,7 +22,8 @@ package struct PremiumOperations {
       ($0.body.notBefore, $0.body.serial) < ($1.body.notBefore, $1.body.serial)
     }
     return PremiumSummary(
-      premium: SyncState.Premium(core.replica.ownGate(now: core.wall())), text: core.connections.exclusion?.text,
+      premium: SyncState.Premium(core.replica.ownGate(now: core.wall())),
+      text: core.connections.exclusion?.text,
       next: core.connections.exclusion.map(\.next)
         ?? (core.replica.ownGate(now: core.wall()).isPremium ? nil : core.inspection().ownPremiumStep),
       purchases: purchases, appAccountToken: core.circle.id.appAccount,
@@ -58,9 +59,12 @@ package struct PremiumOperations {
   package func trust(_ issuer: DeviceKey, rootKey: String?, passphrase: Passphrase?) throws -> Bool {
     let root = try RootKey.read(
       rootKey, at: core.home, of: core.circle, core.passphrases(passphrase), for: "Trusting an issuer")
-    guard !core.circle.evaluation.isWithdrawn(issuer: issuer) else { throw WaymarkError.withdrawn(issuer: issuer) }
+    guard !core.circle.evaluation.isWithdrawn(issuer: issuer) else {
+      throw WaymarkError.withdrawn(issuer: issuer)
+    }
     guard !core.circle.evaluation.issuers.contains(issuer) else { return false }
-    let body = IssuerStatement(circle: core.circle.id, root: DeviceKey(root), issuers: [issuer], issued: core.wall())
+    let body = IssuerStatement(
+      circle: core.circle.id, root: DeviceKey(root), issuers: [issuer], issued: core.wall())
     core.loop.handle(.statementsAdded([try Statement(signing: body, with: root).bytes]))
     return true
   }
@@ -94,7 +98,8 @@ package struct PremiumOperations {
 
   private func shown(_ subscription: Subscription) -> PurchaseSummary {
     PurchaseSummary(
-      subscription, by: core.connections.names.name(of: subscription.device), at: core.replica.gateTime(now: core.wall()))
+      subscription, by: core.connections.names.name(of: subscription.device),
+      at: core.replica.gateTime(now: core.wall()))
   }
 
   /// Installs a purchase, unless the circle already knows what it says.
@@ -103,7 +108,8 @@ package struct PremiumOperations {
   @discardableResult
   package func install(_ purchase: SignedPurchase) throws -> (purchase: PurchaseSummary?, isNew: Bool) {
     let given = Purchase(
-      circle: core.circle.id, device: core.identity.device, transaction: purchase.transaction, renewal: purchase.renewal
+      circle: core.circle.id, device: core.identity.device, transaction: purchase.transaction,
+      renewal: purchase.renewal
     )
     let check = PurchaseCheck(circle: core.circle.id, policy: core.circle.purchasePolicy)
     let transaction = try check.transaction(of: given, purchase) { id in

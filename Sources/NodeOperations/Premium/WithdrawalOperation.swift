@@ -69,7 +69,9 @@ package struct WithdrawalOperation {
       return withdrawalSummary(issuer, lost.map(\.id), isNew)
     case .entitlements(let texts):
       var ids: Set<StatementID> = []
-      let named = try texts.map { try core.circle.entitlement(named: $0) }.filter { ids.insert($0.id).inserted }
+      let named = try texts.map { try core.circle.entitlement(named: $0) }.filter {
+        ids.insert($0.id).inserted
+      }
       let left = named.filter { !$0.isWithdrawn }
       if !left.isEmpty { try withdraw(left, request) }
       return withdrawalSummary(nil, named.map(\.id), !left.isEmpty)
@@ -94,7 +96,8 @@ package struct WithdrawalOperation {
         next: .waymark("issuer untrust \(digits(of: issuer))\(request.keyOptions) --yes"))
     }
     let root = try RootKey.read(
-      request.rootKey, at: core.home, of: core.circle, core.passphrases(request.passphrase), for: "Withdrawing an issuer")
+      request.rootKey, at: core.home, of: core.circle, core.passphrases(request.passphrase),
+      for: "Withdrawing an issuer")
     try keep(
       Withdrawal(
         circle: core.circle.id, signer: DeviceKey(root), issuers: [issuer],
@@ -115,7 +118,8 @@ package struct WithdrawalOperation {
     }
     let key = try withdrawalKey(for: entitlements, request)
     let signer = DeviceKey(key)
-    if signer != core.circle.genesis.root, let other = entitlements.first(where: { $0.body.issuer != signer }) {
+    if signer != core.circle.genesis.root, let other = entitlements.first(where: { $0.body.issuer != signer })
+    {
       throw WaymarkError.failed(
         .unknownIssuer,
         "Entitlement \(digits(of: other.id)) was signed by another issuer, \(digits(of: other.body.issuer)).",
@@ -144,7 +148,8 @@ package struct WithdrawalOperation {
       let own = try core.home.storage.issuerKey(source).key
       if entitlements.allSatisfy({ $0.body.issuer == DeviceKey(own) }) { return own }
     }
-    return try RootKey.read(request.rootKey, at: core.home, of: core.circle, source, for: "Removing an entitlement")
+    return try RootKey.read(
+      request.rootKey, at: core.home, of: core.circle, source, for: "Removing an entitlement")
   }
 
   /// Adds a withdrawal to the circle, which keeps only a limited number of each signer's statements.

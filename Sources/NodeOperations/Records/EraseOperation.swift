@@ -18,14 +18,6 @@ package struct EraseOperation {
 
   package init(_ core: NodeCore) { self.core = core }
 
-
-
-
-
-
-
-
-
   /// Erases what a person names on the command line.
   ///
   /// - Throws: `WaymarkError` with the code `needs_yes` if it is neither a preview nor confirmed.

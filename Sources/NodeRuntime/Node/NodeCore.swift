@@ -42,7 +42,8 @@ package final class NodeCore {
 
   /// - Parameter passphrase: the passphrase that opened the keys; nil if they are plain.
   package init(
-    home: Home, identity: Identity, passphrase: Passphrase?, store: sending Store, in environment: NodeEnvironment,
+    home: Home, identity: Identity, passphrase: Passphrase?, store: sending Store,
+    in environment: NodeEnvironment,
     executor: QueueExecutor, log: NodeLog
   ) throws {
     self.home = home

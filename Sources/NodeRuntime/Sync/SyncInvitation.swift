@@ -32,7 +32,8 @@ extension NodeCore {
       exitCode: ExitCode.needsPremium, code: reason,
       message: reason == .freeTier
         ? "Sync of records needs premium." : "Sync of records needs premium; \(reason.sentence()).",
-      next: "\(inspection().ownPremiumStep), or with an entitlement from an issuer: \(waymark: "entitlement install FILE")"
+      next:
+        "\(inspection().ownPremiumStep), or with an entitlement from an issuer: \(waymark: "entitlement install FILE")"
     )
   }
 

@@ -42,7 +42,8 @@ extension Node {
     contentsOf file: URL, named name: String? = nil, to parent: Attachment.Parent,
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> Attachment {
-    try await FileWriting(core).attach(.path(file.path(percentEncoded: false)), named: name, to: parent, progress)
+    try await FileWriting(core).attach(
+      .path(file.path(percentEncoded: false)), named: name, to: parent, progress)
   }
 
   /// Sets the profile's picture, of at most 16 MiB; nil removes it.

@@ -63,7 +63,9 @@ extension Node {
     }
   }
 
-  private func fetchContent(of attachment: Attachment, tell: @escaping @Sendable (FileState) -> Void) async throws {
+  private func fetchContent(of attachment: Attachment, tell: @escaping @Sendable (FileState) -> Void)
+    async throws
+  {
     try await FileReading(core).fetchContent(of: attachment, tell: tell)
   }
 

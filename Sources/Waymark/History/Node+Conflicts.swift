@@ -7,7 +7,9 @@ extension Node {
   /// Returns a conflict with all of its losing values.
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if there is no such conflict or it has been resolved.
-  public func conflict(_ id: Conflict.ID) throws -> Conflict { try HistoryOperations(core).conflictWithOptions(id).conflict }
+  public func conflict(_ id: Conflict.ID) throws -> Conflict {
+    try HistoryOperations(core).conflictWithOptions(id).conflict
+  }
 
   /// Resolves a conflict by writing an ordinary change, which syncs to all devices.
   ///

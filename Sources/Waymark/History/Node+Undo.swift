@@ -27,7 +27,9 @@ extension Node {
   }
 
   /// Returns what ``undoNewest(isForced:)`` would do, without writing anything.
-  public func undoNewestPreview() async throws -> UndoSummary { try await HistoryOperations(core).undo(.newest, isPreview: true) }
+  public func undoNewestPreview() async throws -> UndoSummary {
+    try await HistoryOperations(core).undo(.newest, isPreview: true)
+  }
 
   /// Reverts this device's newest operation that is in effect and not itself an undo. Repeated calls go back step by
   /// step.

@@ -63,13 +63,17 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `clock_disputed` if this machine's clock seems to be wrong.
   public func restampPreview() async throws -> RestampSummary {
-    try await core.withWaymarkErrors { try await Restamper(isPreview: true, isConfirmed: false).run(on: core) }
+    try await core.withWaymarkErrors {
+      try await Restamper(isPreview: true, isConfirmed: false).run(on: core)
+    }
   }
 
   /// Re-signs the changes that this device made while its clock ran ahead, with the current time. Takes a backup first.
   @discardableResult
   public func restamp() async throws -> RestampSummary {
-    try await core.withWaymarkErrors { try await Restamper(isPreview: false, isConfirmed: true).run(on: core) }
+    try await core.withWaymarkErrors {
+      try await Restamper(isPreview: false, isConfirmed: true).run(on: core)
+    }
   }
 
   // MARK: Cleanup
@@ -82,6 +86,8 @@ extension Node {
   /// Deletes the trips that ``testTrips()`` returns, after a backup, in one operation that can be undone.
   @discardableResult
   public func deleteTestTrips() async throws -> CleanupSummary {
-    try await core.withWaymarkErrors { try await TestData(store: core.store).delete(on: core, isConfirmed: true) }
+    try await core.withWaymarkErrors {
+      try await TestData(store: core.store).delete(on: core, isConfirmed: true)
+    }
   }
 }

@@ -59,7 +59,8 @@ public actor Node {
     clock = environment.clock
     executor = QueueExecutor(label: "waymark.node")
     core = try NodeCore(
-      home: home, identity: identity, passphrase: passphrase, store: store, in: environment, executor: executor,
+      home: home, identity: identity, passphrase: passphrase, store: store, in: environment,
+      executor: executor,
       log: log)
   }
 

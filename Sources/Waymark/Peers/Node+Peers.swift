@@ -75,7 +75,9 @@ extension Node {
       let peer = try core.peer(named: peer.description)
       let new = try core.connections.names.checked(name ?? "", for: peer)
       try core.maintenance.checkDisk()
-      try core.maintenance.withRoom { try core.connections.remembered.keep(name: new, of: peer.device, in: core.store) }
+      try core.maintenance.withRoom {
+        try core.connections.remembered.keep(name: new, of: peer.device, in: core.store)
+      }
       core.loop.nodeChanged()
     }
   }

@@ -21,7 +21,9 @@ extension Node {
   @discardableResult
   public func install(entitlement bytes: Data) throws -> SyncState {
     let place = "the given data"
-    try core.withWaymarkErrors { try PremiumOperations(core).install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place) }
+    try core.withWaymarkErrors {
+      try PremiumOperations(core).install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place)
+    }
     return try syncState()
   }
 
@@ -29,7 +31,9 @@ extension Node {
   @discardableResult
   public func installEntitlement(at file: URL) throws -> SyncState {
     let path = file.path(percentEncoded: false)
-    try core.withWaymarkErrors { try PremiumOperations(core).install(try Issuer.readCertificate(path), from: path) }
+    try core.withWaymarkErrors {
+      try PremiumOperations(core).install(try Issuer.readCertificate(path), from: path)
+    }
     return try syncState()
   }
 
@@ -42,7 +46,8 @@ extension Node {
   public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
     try core.withWaymarkErrors {
       let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
-      try PremiumOperations(core).trust(issuer, rootKey: rootKey?.path(percentEncoded: false), passphrase: nil)
+      try PremiumOperations(core).trust(
+        issuer, rootKey: rootKey?.path(percentEncoded: false), passphrase: nil)
     }
   }
 
@@ -95,7 +100,9 @@ extension Node {
   ///   `purchase_not_listed`.
   @discardableResult
   public func install(purchase transaction: String, renewal: String? = nil) throws -> SyncState {
-    try core.withWaymarkErrors { _ = try PremiumOperations(core).install(SignedPurchase(transaction: transaction, renewal: renewal)) }
+    try core.withWaymarkErrors {
+      _ = try PremiumOperations(core).install(SignedPurchase(transaction: transaction, renewal: renewal))
+    }
     return try syncState()
   }
 

@@ -148,7 +148,9 @@ extension Node {
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
-    try core.withWaymarkErrors { try core.write(changes.prepared(label, in: core.store, now: core.wall()).change) }
+    try core.withWaymarkErrors {
+      try core.write(changes.prepared(label, in: core.store, now: core.wall()).change)
+    }
   }
 
   /// Writes changes as one operation, and returns the prepared changes, from which the saved records can be read.

@@ -94,7 +94,9 @@ extension TestCircle {
     var found: [(String, NodeDiagnostics)] = []
     for name in names {
       // A closed node has no diagnostics, so it is skipped.
-      if let diagnostics = try? await self[name].withCore({ try NodeDiagnostics(of: $0) }), diagnostics.isServing {
+      if let diagnostics = try? await self[name].withCore({ try NodeDiagnostics(of: $0) }),
+        diagnostics.isServing
+      {
         found.append((name, diagnostics))
       }
     }

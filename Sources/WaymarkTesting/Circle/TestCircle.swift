@@ -225,11 +225,13 @@ public final class TestCircle: Sendable {
     var devices: [DeviceKey]?
     if let names {
       devices = []
-      for name in names { devices?.append(
+      for name in names {
+        devices?.append(
           try await self[name].withCore { core in
             try core.checkOpen()
             return core.identity.device
-          }) }
+          })
+      }
     }
     await self[names?.first ?? self.names[0]].add([
       try await entitlement(devices, from: start ?? clock.now, until: end)

@@ -55,7 +55,9 @@ struct WordTests {
     let root = URL(filePath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     var steps: [(String, String)] = []
-    for module in ["Reasons", "Console", "Home", "NodeRuntime", "NodeOperations", "Waymark", "Control", "WaymarkCommand"] {
+    for module in [
+      "Reasons", "Console", "Home", "NodeRuntime", "NodeOperations", "Waymark", "Control", "WaymarkCommand",
+    ] {
       let folder = root.appending(path: "Sources/\(module)")
       let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
       for file in files.sorted() where file.hasSuffix(".swift") {

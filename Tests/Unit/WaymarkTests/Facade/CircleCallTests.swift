@@ -179,5 +179,7 @@ struct CircleCallTests {
 }
 
 extension Node {
-  fileprivate func announceAddresses(_ addresses: [String]) throws { try core.connections.announce(addresses) }
+  fileprivate func announceAddresses(_ addresses: [String]) throws {
+    try core.connections.announce(addresses)
+  }
 }

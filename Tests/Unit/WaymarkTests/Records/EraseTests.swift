@@ -511,7 +511,9 @@ extension Node {
   }
 
   /// Writes one operation, and returns its id.
-  fileprivate func writeTogether(_ drafts: [EntryDraft]) throws -> String { "\(try core.write("test", drafts))" }
+  fileprivate func writeTogether(_ drafts: [EntryDraft]) throws -> String {
+    "\(try core.write("test", drafts))"
+  }
 
   /// The values of each record of a kind, visible or not.
   fileprivate func values(of kind: Kind) throws -> [[FieldNumber: Value]] {

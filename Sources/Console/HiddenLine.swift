@@ -2,8 +2,9 @@ import Foundation
 
 /// Why no line was typed.
 package enum HiddenLineError: Error {
-  /// Standard input is no terminal.
+  /// Standard input is not a terminal.
   case noTerminal
+  /// The user pressed Ctrl-C or Ctrl-\, or the input ended.
   case givenUp
 }
 
@@ -44,7 +45,9 @@ extension Terminal {
       switch count == 1 ? typed.take(key) : .givenUp {
       case .more: continue
       case .done: return try take(&typed.bytes)
-      case .givenUp: throw HiddenLineError.givenUp
+      case .givenUp:
+        typed.clear()
+        throw HiddenLineError.givenUp
       }
     }
   }
@@ -55,17 +58,23 @@ package struct TypedLine {
   /// The typed bytes. The caller must wipe them after use.
   package var bytes: [UInt8] = []
 
+  /// What follows from a typed byte.
   package enum Progress: Equatable {
     case more
     case done
     case givenUp
   }
 
+  /// The maximum length of a line; more bytes are ignored.
   package static let bytesMax = 4_096
 
   /// Reserves all memory at the start, because a growing array would leave copies behind.
   package init() { bytes.reserveCapacity(Self.bytesMax) }
 
+  /// Overwrites and removes all bytes.
+  package mutating func clear() { removeLast(bytes.count) }
+
+  /// Handles one typed byte.
   package mutating func take(_ key: UInt8) -> Progress {
     switch key {
     case 0x0a, 0x0d: return .done

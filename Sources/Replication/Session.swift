@@ -4,11 +4,13 @@ package import Wire
 
 /// One connection to another device, from the handshake until the link is gone.
 ///
+/// The state follows from `peer` and `isClosing`.
+///
 /// | state          | entered by                              | carries               | messages it reads |
 /// |----------------|-----------------------------------------|-----------------------|-------------------|
 /// | `unidentified` | the handshake                           |                       | an introduction   |
-/// | `identified`   | an introduction that is accepted        | `Peer`                | all others        |
-/// | `closing`      | a violation, a duplicate, a revocation  | `Peer`, if identified | none              |
+/// | `identified`   | an introduction that is accepted        | `Peer` and both lanes | all others        |
+/// | `closing`      | a violation, a duplicate, a revocation  | the same, if it was   | none              |
 ///
 /// Once the peer is identified, the two sides exchange summaries, then statements (`StatementComparison`), then the
 /// sets of each open lane (`LaneSession`). From time to time they compare a single hash of their whole state

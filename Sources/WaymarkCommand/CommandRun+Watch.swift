@@ -2,7 +2,6 @@ import Console
 import Control
 import Foundation
 import JSONDocument
-import Synchronization
 import Waymark
 
 /// `status --watch` and `KIND list --watch`: redraw the answer in place on a terminal; otherwise print each change as a

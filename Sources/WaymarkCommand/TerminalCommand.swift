@@ -62,7 +62,7 @@ struct DocumentRows {
   var ids: [String]?
 
   func added(to members: [JSON.Member]) -> [JSON.Member] {
-    let rows = members.filter { $0.key == key }.flatMap { $0.value.array ?? [] }
+    guard let rows = members.first(where: { $0.key == key })?.value.array else { return members }
     let identified = ids.map { zip($0, rows).map(Self.row) } ?? rows
     let list = JSON.Member("items", .array(identified))
     return members.map { $0.key == key ? .init(key, list.value) : $0 } + (key == "items" ? [] : [list])

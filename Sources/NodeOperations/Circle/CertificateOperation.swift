@@ -53,12 +53,13 @@ public struct MemberChange: Hashable, Sendable, Codable {
   }
 }
 
-/// Certifies a member again.
+/// Promotes or renames a member, by a new certificate.
 package struct CertificateOperation {
   private let core: NodeCore
 
   package init(_ core: NodeCore) { self.core = core }
 
+  /// Issues the new certificate, unless it would change nothing.
   package func certify(_ request: CertificateRequest) throws -> MemberChange {
     try core.checkAdmitted()
     let old = try request.device.map { try core.member(named: $0) } ?? ownMember()

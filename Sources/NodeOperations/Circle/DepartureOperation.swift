@@ -33,7 +33,6 @@ package struct DepartureOperation {
   /// - Parameter isConfirmed: whether the user agrees.
   /// - Throws: `WaymarkError` with the code `needs_yes` if `isConfirmed` is false, `last_admin` if the other devices
   ///   would have no admin, or `only_device` if there are none.
-  @discardableResult
   package func leave(isConfirmed: Bool = false) async throws -> DepartureSummary {
     let told = try depart(isConfirmed: isConfirmed)
     let admins = core.circle.evaluation.members.filter { $0.value.role == .admin }.keys

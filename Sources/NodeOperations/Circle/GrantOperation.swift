@@ -50,6 +50,7 @@ package struct GrantOperation {
 
   package init(_ core: NodeCore) { self.core = core }
 
+  /// Grants a device a larger quota in a lane.
   package func grant(_ request: GrantRequest) throws -> GrantSummary {
     try core.checkKeysAdmitted()
     let member = try core.member(named: request.device)

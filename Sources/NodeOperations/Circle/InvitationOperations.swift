@@ -49,6 +49,8 @@ package struct InvitationOperations {
 
   package init(_ core: NodeCore) { self.core = core }
 
+  /// Creates a ticket for one new device.
+  ///
   /// - Parameter passphrase: the passphrase of the root key, if it is sealed.
   package func invite(
     as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?,

@@ -55,6 +55,7 @@ package struct FileReading {
     }
   }
 
+  /// Fetches the content of an attachment, if it is in a file that is not here.
   package func fetchContent(
     of attachment: Attachment, tell: @escaping @Sendable (FileState) -> Void
   ) async throws {
@@ -128,10 +129,12 @@ package struct FileReading {
     core.loop.turn { $0.repair(file, now: core.loop.time) }
   }
 
+  /// Opens the bytes that a value holds or names.
   package func reader(of content: Value) throws -> ContentReader {
     try StoredContents(store: core.store).reader(of: content)
   }
 
+  /// Opens the content of an attachment, and fetches it first if it is not here.
   package func reader(of attachment: Attachment) async throws -> ContentReader {
     try await core.withWaymarkErrors {
       try await fetchContent(of: attachment) { _ in }

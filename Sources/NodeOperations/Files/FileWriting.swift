@@ -46,6 +46,7 @@ package struct FileWriting {
     }
   }
 
+  /// Writes a change that names files: adds the files first, off the node's queue.
   package func write<Answer>(
     adding sources: [FileSource], _ progress: @escaping @Sendable (WorkProgress) -> Void,
     prepare: ([AddedFile]) throws -> (Answer, PreparedChange)

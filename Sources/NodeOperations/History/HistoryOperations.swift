@@ -12,6 +12,7 @@ package struct HistoryOperations {
 
   package init(_ core: NodeCore) { self.core = core }
 
+  /// Reverts an operation, or shows what that would revert.
   package func undo(
     _ target: UndoTarget, isForced: Bool = false, isPreview: Bool = false
   ) async throws -> UndoSummary {
@@ -36,6 +37,8 @@ package struct HistoryOperations {
     }
   }
 
+  /// Resolves the conflict that an id prefix identifies.
+  ///
   /// - Parameter side: `winner`, `loser`, or a device's name or id prefix.
   package func resolve(_ id: String, taking side: String) throws -> Conflict.Resolution {
     try resolve {

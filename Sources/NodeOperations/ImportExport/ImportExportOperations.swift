@@ -17,6 +17,7 @@ package struct ImportExportOperations {
 
   package init(_ core: NodeCore) { self.core = core }
 
+  /// Imports files as one operation, or shows what that would change.
   package func importFiles(
     _ files: [URL], _ format: ImportFormat?, isPreview: Bool,
     _ progress: @escaping @Sendable (ImportEvent) -> Void
@@ -52,6 +53,8 @@ package struct ImportExportOperations {
     }
   }
 
+  /// Exports the visible records to a file or a folder.
+  ///
   /// - Parameter overwrites: whether to replace an existing file.
   /// - Throws: `WaymarkError` with the code `needs_yes` if the file exists and `overwrites` is false.
   package func export(

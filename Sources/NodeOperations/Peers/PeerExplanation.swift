@@ -19,6 +19,8 @@ public struct PeerExplanation: Hashable, Sendable {
 }
 
 extension PeerExplanation {
+  /// Explains the state of a peer from a status.
+  ///
   /// - Throws: `WaymarkError` with the code `not_found`.
   package init(of device: DeviceKey, in status: NodeStatus) throws {
     guard let peer = status.peers.first(where: { $0.device == device }) else {

@@ -16,6 +16,7 @@ package struct PremiumOperations {
 
   package init(_ core: NodeCore) { self.core = core }
 
+  /// Premium, with the purchases, entitlements and issuers behind it.
   package var summary: PremiumSummary {
     let now = core.replica.gateTime(now: core.wall())
     let held = core.circle.evaluation.entitlements.sorted {
@@ -92,6 +93,7 @@ package struct PremiumOperations {
     core.loop.handle(.preferenceChanged(core.replica.preference))
   }
 
+  /// The purchases in the App Store that were made for this circle.
   package var purchases: [PurchaseSummary] {
     core.circle.subscriptions.map { shown($0) }
   }

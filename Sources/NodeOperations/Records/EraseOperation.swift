@@ -33,6 +33,7 @@ package struct EraseOperation {
     Eraser(store: core.store, now: core.wall()) { core.name(of: $0) }
   }
 
+  /// Erases what a plan selects, or shows what that would erase.
   package func erase(
     isPreview: Bool, _ plan: (Eraser) throws -> ErasePlan
   ) async throws -> EraseSummary {

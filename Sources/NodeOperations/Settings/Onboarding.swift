@@ -93,6 +93,7 @@ extension Onboarding {
     try store.meta(MetaKey.completedOnboarding) == [1]
   }
 
+  /// Stores whether onboarding is completed on this device.
   package static func complete(_ isCompleted: Bool, on loop: EventLoop) throws {
     guard try self.isCompleted(in: loop.store) != isCompleted else { return }
     try loop.store.setMeta(MetaKey.completedOnboarding, isCompleted ? [1] : nil)

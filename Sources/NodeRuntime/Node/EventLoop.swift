@@ -87,6 +87,7 @@ package final class EventLoop {
     afterTurn()
   }
 
+  /// Notifies watchers and resumes waiters after a turn.
   package func afterTurn() { entrance.enter { $0.evaluateWaiters() } }
 
   /// Notifies watchers that this node, its peers or its circle may have changed.
@@ -115,6 +116,9 @@ package final class EventLoop {
   }
 
   // MARK: Hopping to the queue
+
+  /// Traps on any thread that is not on the node's queue.
+  package func checkOnQueue() { executor.checkIsolated() }
 
   package typealias Hop = @Sendable (@escaping @Sendable (NodeCore) -> Void) -> Void
 

@@ -26,7 +26,7 @@ extension NodeCore {
     {
       return own
     }
-    return try connections.names.peer(named: name, besides: identity.device)
+    return try peer(named: name)
   }
 
   /// Finds records by the names that people type.
@@ -40,6 +40,8 @@ extension NodeCore {
   /// Whether the node listens and dials.
   package var isServing: Bool { connections.serving != nil }
 
+  /// Checks that the node is open and serves.
+  ///
   /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
   package func checkServing() throws {
     try checkOpen()

@@ -1,12 +1,14 @@
-// What a node is made of, without its API
+// The parts of a node and the rules that its calls share
 //
 // A node is an actor, `Node`, around a `NodeCore`. The core holds the node's parts and the rules that every call obeys:
 // what is checked before a write, how an error becomes one that a person can act on, how long reads yield to other
 // work. Nothing in the core is thread-safe: it is used on the node's queue only. The actor guards it; links and timers
-// reach it with `EventLoop.onQueue` and `EventLoop.schedule`.
+// reach it through `CoreEntrance`.
 //
-// What a node does on request is in types of the module NodeOperations, each of which takes the core. Their async
-// methods run on the queue of their caller, and check with `checkOpen()` after each suspension.
+// The types of the module NodeOperations carry out requests. Each takes the core. Their async methods run on the
+// caller's queue (`NonisolatedNonsendingByDefault`), and call `checkOpen()` after each suspension. A closure that is
+// passed to an async function of the standard library does not stay there by itself: it has to capture the actor, as in
+// `wait`.
 
 package import ChangeHistory
 package import Engine
@@ -86,6 +88,7 @@ package final class NodeCore {
 
   /// Disconnects, ends all waits and watches, and closes the store.
   package func close() {
+    answersCommands = false
     connections.remember()
     connections.stop()
     loop.timers.cancelAll()
@@ -191,12 +194,19 @@ package final class NodeCore {
   /// Waits until a condition holds. Returns false if the wait times out or the task is cancelled.
   ///
   /// - Throws: `WaymarkError` if the node is closed, or closes while waiting.
-  package func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async throws -> Bool {
+  package func wait(
+    milliseconds: Int64, isolation: isolated (any Actor)? = #isolation,
+    until condition: @escaping Waiters.Condition
+  ) async throws -> Bool {
     try checkOpen()
     if condition(self) { return true }
     let id = waiters.newID()
     let isMet = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      // The closure captures the actor to stay on the node's queue: the parameter of the standard library does not
+      // inherit the caller's isolation.
+      _ = isolation
+      return await withCheckedContinuation { continuation in
+        loop.checkOnQueue()
         guard !Task.isCancelled else { return continuation.resume(returning: false) }
         waiters.add(id, condition, continuation)
         loop.after(milliseconds: milliseconds) { $0.waiters.expire(id) }
@@ -208,6 +218,7 @@ package final class NodeCore {
     return isMet
   }
 
+  /// Notifies watchers, and resumes the waiters whose condition holds.
   package func evaluateWaiters() {
     loop.nodeChanged()
     var current = waiters

@@ -267,12 +267,12 @@ extension SyncState.Step {
 }
 
 extension NodeInspection {
-  /// Returns the error that tells why the node is not in sync.
   /// Whether the lanes are in sync with a peer or with all connected peers, including the files to fetch.
   package func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
     replica.isInSync(with: peer, lanes) && !(lanes.contains(.records) && replicator.isExpectingFiles)
   }
 
+  /// Returns the error that tells why the node is not in sync.
   package func notInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
     if let exclusion = connections.exclusion {
       return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync)

@@ -358,6 +358,7 @@ extension Judge {
     return Name32(words)
   }
 
+  /// The names of files have lower-case digits. A file with any other name is not a complete file.
   private static func value(ofHex digit: UInt8) -> UInt64? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(digit - UInt8(ascii: "0"))

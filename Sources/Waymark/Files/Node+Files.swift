@@ -63,6 +63,7 @@ extension Node {
     }
   }
 
+  /// Fetches the content on the node's queue, for the task of ``fetch(_:)``.
   private func fetchContent(of attachment: Attachment, tell: @escaping @Sendable (FileState) -> Void)
     async throws
   {

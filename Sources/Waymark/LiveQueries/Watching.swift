@@ -54,12 +54,18 @@ package struct Watching {
 
   /// Waits until one of the topics has changed since a revision, or until a moment has come. Returns false if the task
   /// is cancelled or the node closes.
-  private func changed(_ topics: Set<Topic>, since revision: UInt64, or due: Moment?) async -> Bool {
+  private func changed(
+    _ topics: Set<Topic>, since revision: UInt64, or due: Moment?,
+    isolation: isolated (any Actor)? = #isolation
+  ) async -> Bool {
     if core.loop.watching.haveChanged(topics, since: revision) { return true }
     if let due, due <= core.wall() { return true }
     let id = core.loop.watching.makeID()
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      // The closure captures the actor to stay on the node's queue; see `NodeCore.wait`.
+      _ = isolation
+      return await withCheckedContinuation { continuation in
+        core.loop.checkOnQueue()
         guard core.replicator.isOpen, !Task.isCancelled else { return continuation.resume(returning: false) }
         core.loop.watching.add(id, topics, due: due, continuation)
         if due != nil { core.loop.setWatchAlarm() }

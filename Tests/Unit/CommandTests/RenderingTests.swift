@@ -1,5 +1,4 @@
 import Console
-import Control
 import Foundation
 import JSONDocument
 @testable import NodeOperations

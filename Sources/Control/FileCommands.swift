@@ -87,8 +87,8 @@ package struct FetchFile: NodeCommand {
     guard let file = record.file else {
       return Answer(id: record.id, name: record.name, bytes: record.bytes, fetched: false)
     }
-    let wasHere = try FileReading(node.core).isHere(file)
-    try await FileReading(node.core).fetch(file, named: record.name, tell: call.tellFetching(record.name))
+    let wasHere = try FileContents(node.core).isHere(file)
+    try await FileContents(node.core).fetch(file, named: record.name, tell: call.tellFetching(record.name))
     return Answer(id: record.id, name: record.name, bytes: record.bytes, fetched: !wasHere)
   }
 }

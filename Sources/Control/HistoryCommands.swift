@@ -35,10 +35,10 @@ package struct ShowHistory: NodeCommand {
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let limit = try wholeNumber(limit, "--limit", 1...Int.max) ?? 20
     guard let record else {
-      let (operations, hasMore) = try await HistoryReading(node.core).newestOperations(limit)
+      let (operations, hasMore) = try await SlicedHistory(node.core).newestOperations(limit)
       return Answer(record: nil, operations: operations, writes: [], hasMore: hasMore)
     }
-    let history = try await HistoryReading(node.core).history(ofRecordNamed: record, limit: limit)
+    let history = try await SlicedHistory(node.core).history(ofRecordNamed: record, limit: limit)
     return Answer(
       record: history.record, operations: [], writes: history.writes, hasMore: history.hasMore)
   }
@@ -88,7 +88,7 @@ package struct Explain: NodeCommand {
     switch try node.core.explainedSubject(required(subject, Self.name, "a peer or a record")) {
     case .peer(let peer): return .peer(try node.explanation(ofPeer: peer.device))
     case .record(let name):
-      return .record(try await HistoryReading(node.core).explanation(ofRecordNamed: name))
+      return .record(try await SlicedHistory(node.core).explanation(ofRecordNamed: name))
     }
   }
 }

@@ -47,7 +47,7 @@ package struct ResetOnboarding: PromptCommand {
 
 extension ShowOnboarding.Answer {
   fileprivate init(_ node: isolated Node) throws {
-    let (facts, source) = try OnboardingReader(node.core).onboardingFacts()
+    let (facts, source) = try OnboardingReader(node.core).facts()
     flow = facts.flow
     flag = facts.isFlagSet
     flagFrom = source

@@ -26,9 +26,9 @@ package struct ShowProfile: PromptCommand, ConfirmableCommand {
     let path = try OutputFile.path(output, naturally: "avatar")
     let file = try OutputFile(path, in: node.home, overwrites: yes ?? false)
     if let named = try records.fileOfPicture() {
-      try await FileReading(node.core).fetch(named, named: "the picture", tell: call.tellFetching("picture"))
+      try await FileContents(node.core).fetch(named, named: "the picture", tell: call.tellFetching("picture"))
     }
-    try await FileReading(node.core).copy(picture, named: "the picture", to: file) {
+    try await FileContents(node.core).copy(picture, named: "the picture", to: file) {
       call.tell(.progress($0, file: path))
     }
     return shown.written(to: path)
@@ -65,7 +65,7 @@ package struct SetProfile: PromptCommand {
   /// Sets the picture to the content of a file.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try fields.pairs(), of: Registry.profile)
-    return try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
+    return try await FileChanges(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
       try prepare(on: node, $0)
     }
   }

@@ -206,10 +206,10 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
     let path = try OutputFile.path(output, naturally: attachment.name)
     let file = try OutputFile(path, in: node.home, overwrites: yes ?? false)
     if let named = attachment.file {
-      try await FileReading(node.core).fetch(
+      try await FileContents(node.core).fetch(
         named, named: attachment.name, tell: call.tellFetching(attachment.name))
     }
-    try await FileReading(node.core).copy(content, named: attachment.name, to: file) {
+    try await FileContents(node.core).copy(content, named: attachment.name, to: file) {
       call.tell(.progress($0, file: path))
     }
     return shown.written(to: path)
@@ -243,7 +243,7 @@ package struct AddRecord: KindCommand, PromptCommand {
   /// Adds a file as an attachment, or several files as one attachment each.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try pairs(), of: try listedKind())
-    let answer = try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
+    let answer = try await FileChanges(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
       try prepare(on: node, $0)
     }
     return try named(answer, on: node)
@@ -292,7 +292,7 @@ package struct EditRecord: KindCommand, PromptCommand {
   /// Replaces the file of an attachment.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try fields.pairs(), of: try listedKind())
-    return try await FileWriting(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
+    return try await FileChanges(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
       try prepare(on: node, $0)
     }
   }

@@ -10,7 +10,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` if the store can't be read.
   public func pageDocument() async throws -> PageDocument {
-    let newest = try await HistoryReading(core).newestOperations(PageDocument.operationsMax)
+    let newest = try await SlicedHistory(core).newestOperations(PageDocument.operationsMax)
     let history = try await OperationPage.pages(of: newest.newest, on: self)
     // From here on, nothing waits, so everything is of one moment. What may be named is decided last.
     let open = try OpenRecords(self)

@@ -1,7 +1,7 @@
 // Protocol/circle.md, "Promoting and renaming"
 
-import Foundation
 import Enrolment
+import Foundation
 package import Home
 import Membership
 public import NodeRuntime

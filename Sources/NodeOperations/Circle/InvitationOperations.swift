@@ -62,7 +62,7 @@ package struct InvitationOperations {
   }
 
   /// Creates a ticket, and offers it to anyone who knows the code, if there is one.
-  func makeTicket(
+  private func makeTicket(
     as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?,
     code: PairingCode?
   ) throws -> Ticket {

@@ -30,7 +30,7 @@ struct FileFetching {
     defer { node.replicator.stopAsking(for: file, now: node.loop.time) }
     var (received, movedAt, hopefulAt) = (-1, node.loop.steady, node.loop.steady)
     while true {
-      let state = try FileReading(node).fileState(of: file)
+      let state = try FileContents(node).fileState(of: file)
       if state.isHere { return }
       guard !node.replicator.hasFailed(file) else { throw diskFull }
       // Nothing names it any more, for example because its record was erased meanwhile.

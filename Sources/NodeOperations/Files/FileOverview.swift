@@ -34,7 +34,7 @@ public struct FileOverview: Hashable, Sendable {
     totals = try FileTotals(of: node.replicator)
     items = try node.store.largestNamedFiles(limit: limit).map { file in
       Item(
-        file: file.id.description, bytes: file.size, state: try FileReading(node).fileState(of: file),
+        file: file.id.description, bytes: file.size, state: try FileContents(node).fileState(of: file),
         used: try node.store.usedAt(file).map(Date.init(milliseconds:)),
         records: try node.store.records(naming: file).map { try node.store.reference($0) })
     }

@@ -1,7 +1,7 @@
 package import ChangeHistory
 package import struct ChangeHistory.Conflict
-package import NodeRuntime
 import LogStorage
+package import NodeRuntime
 import Replication
 import Storage
 import Wire

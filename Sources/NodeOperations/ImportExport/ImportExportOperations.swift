@@ -27,7 +27,7 @@ package struct ImportExportOperations {
       var records = ImportedRecords()
       let addition = FileAddition(core.store.files)
       core.additions.append(addition)
-      defer { FileWriting(core).endAddition(addition) }
+      defer { FileChanges(core).endAddition(addition) }
       for (index, file) in files.enumerated() {
         progress(.reading(file, done: index, total: files.count))
         let plan = try await offNode {

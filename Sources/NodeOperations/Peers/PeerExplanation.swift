@@ -71,12 +71,6 @@ package enum ExplainedSubject: Sendable {
 }
 
 extension NodeCore {
-  /// The number of connected peers, and the number of all other devices of the circle.
-  package var company: (connected: Int, others: Int) {
-    let others = connections.others
-    return (others.count { replica.session(with: $0) != nil }, others.count)
-  }
-
   /// Finds the peer or the record with the given name.
   ///
   /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` if both a peer and a record match.

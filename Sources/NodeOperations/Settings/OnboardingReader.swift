@@ -14,7 +14,7 @@ package struct OnboardingReader {
   package init(_ core: NodeCore) { self.core = core }
 
   /// Returns the facts that decide the onboarding state, and the device that wrote the synced flag.
-  package func onboardingFacts() throws -> (OnboardingFacts, DeviceKey?) {
+  package func facts() throws -> (OnboardingFacts, DeviceKey?) {
     let isSet = try core.storedSettings.reading(Onboarding.flag)?.value == .bool(true)
     let source =
       isSet

@@ -21,7 +21,7 @@ extension DeepCheck {
       _ = try node.store.check(after: number - 1, setsMax: 1, bytesMax: .max)
     }
     node.loop.turn { $0.repair(now: node.loop.time) }
-    try FileReading(node).fetchDamaged(outcome.found.damagedFiles)
+    try FileContents(node).fetchDamaged(outcome.found.damagedFiles)
     outcome.hasPeers = !node.connections.others.isEmpty
     guard repairing, outcome.found.isRepairable else { return outcome }
     outcome.backup = try await node.backUp(before: "repair")

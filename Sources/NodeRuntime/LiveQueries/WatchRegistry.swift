@@ -85,7 +85,7 @@ package struct WatchRegistry {
   /// Plans the alarm for the earliest `due`, at most a minute from now.
   ///
   /// - Returns: the delay in milliseconds; nil if no new timer is needed.
-  package mutating func setAlarm(_ clock: ClockSetting, wall: Moment, steady: Moment) -> Moment? {
+  mutating func setAlarm(_ clock: ClockSetting, wall: Moment, steady: Moment) -> Moment? {
     guard let next = due.values.min() else { return nil }
     if self.clock == nil { self.clock = clock }
     let (wait, isTooFar) = next.subtractingReportingOverflow(wall)
@@ -97,7 +97,7 @@ package struct WatchRegistry {
 
   /// Handles the alarm: resumes the watchers that are due, and all that depend on the time if the clock or the time
   /// zone was changed.
-  package mutating func ring(_ clock: ClockSetting, wall: Moment) {
+  mutating func ring(_ clock: ClockSetting, wall: Moment) {
     alarm = nil
     let isSame = self.clock?.isSame(as: clock) ?? false
     self.clock = clock
@@ -149,7 +149,7 @@ package struct WatchRegistry {
 }
 
 /// The machine's clock offset and time zone, used to detect that either was changed.
-package struct ClockSetting: Hashable, Sendable {
+struct ClockSetting: Hashable, Sendable {
   /// The wall clock minus the steady clock. It also jumps when the machine sleeps, because the steady clock stops then.
   let offset: Moment
   let zone: String

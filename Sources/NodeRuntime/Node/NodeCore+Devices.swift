@@ -1,5 +1,5 @@
-import Engine
 package import ChangeHistory
+import Engine
 import Enrolment
 package import Home
 package import Membership
@@ -36,6 +36,12 @@ extension NodeCore {
   package var historyReader: HistoryReader { inspection().history }
 
   // MARK: Serving
+
+  /// The number of connected peers, and the number of all other devices of the circle.
+  package var company: (connected: Int, others: Int) {
+    let others = connections.others
+    return (others.count { replica.session(with: $0) != nil }, others.count)
+  }
 
   /// Whether the node listens and dials.
   package var isServing: Bool { connections.serving != nil }

@@ -2,8 +2,8 @@
 
 import Engine
 import Enrolment
-import Model
 import Home
+import Model
 import Records
 import Replication
 import Storage

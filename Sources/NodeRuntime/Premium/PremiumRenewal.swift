@@ -19,30 +19,3 @@ package struct PremiumRenewal {
   /// Checked at least this often, because the wall clock may be set.
   package static let checkMilliseconds: Int64 = 24 * 3_600_000
 }
-
-extension NodeInspection {
-  /// How a person gets premium: on this device if it holds the root key, otherwise on the device that founded the
-  /// circle.
-  package var ownPremiumStep: Step {
-    let command = "premium self"
-    let founder = circle.genesis.device
-    if maintenance.home.storage.hasRootKey || maintenance.home.storage.hasIssuerKey || founder == device {
-      return .waymark(command)
-    }
-    guard circle.evaluation.isMember(founder) else { return .waymark("help premium") }
-    return .waymark(command, on: connections.names.name(of: founder))
-  }
-
-  /// The notice that premium ends soon and can't be renewed; nil if it was renewed or is not due.
-  var renewalNotice: NodeStatus.Notice? {
-    guard let failure = renewalFailure, let end = circle.ownPremiumEnd,
-      OwnPremium.endToIssue(after: end, at: replica.gateTime(now: now)) != nil
-    else { return nil }
-    let isOver = end <= replica.gateTime(now: now)
-    return NodeStatus.Notice(
-      .premiumEnds,
-      text: "premium \(isOver ? "ended" : "ends on") \(endText(milliseconds: end)) and can't be renewed: "
-        + failure.message.prefix(1).lowercased() + failure.message.dropFirst().prefix { $0 != "." },
-      next: failure.code == .clockDisputed ? failure.next : .waymark("premium self"))
-  }
-}

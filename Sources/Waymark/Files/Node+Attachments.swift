@@ -22,7 +22,7 @@ extension Node {
   public func attach(
     _ data: Data, named name: String, to parent: Attachment.Parent
   ) async throws -> Attachment {
-    try await FileWriting(core).attach(.bytes(Array(data), name: name), to: parent) { _ in }
+    try await FileChanges(core).attach(.bytes(Array(data), name: name), to: parent) { _ in }
   }
 
   /// Attaches the content of a file to an item of a trip. The content is copied piece by piece, and while it is, the
@@ -42,7 +42,7 @@ extension Node {
     contentsOf file: URL, named name: String? = nil, to parent: Attachment.Parent,
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> Attachment {
-    try await FileWriting(core).attach(
+    try await FileChanges(core).attach(
       .path(file.path(percentEncoded: false)), named: name, to: parent, progress)
   }
 
@@ -52,7 +52,7 @@ extension Node {
       throw WaymarkError.badValue("avatar", "…", allowed: "use at most 16 MiB")
     }
     let sources = data.map { [FileSource.bytes(Array($0), name: "the picture")] } ?? []
-    try await FileWriting(core).write(adding: sources) { _ in
+    try await FileChanges(core).write(adding: sources) { _ in
     } prepare: { files in
       ((), try StoredContents(store: core.store).settingAvatar(files.first, now: core.wall()))
     }
@@ -89,25 +89,25 @@ extension Node {
   ) async throws {
     try await core.withWaymarkErrors {
       let output = try OutputFile(file.path(percentEncoded: false), in: home, overwrites: true)
-      try await FileReading(core).fetchContent(of: attachment) { _ in }
+      try await FileContents(core).fetchContent(of: attachment) { _ in }
       let content = try StoredContents(store: core.store).content(of: attachment)
-      try await FileReading(core).copy(content, named: attachment.fileName, to: output, progress)
+      try await FileContents(core).copy(content, named: attachment.fileName, to: output, progress)
     }
   }
 
   /// Opens the content of an attachment, for ``AttachmentBytes``.
   fileprivate func reader(of attachment: Attachment) async throws -> ContentReader {
-    try await FileReading(core).reader(of: attachment)
+    try await FileContents(core).reader(of: attachment)
   }
 
-  fileprivate func noteDamage(_ file: FileReference) { FileReading(core).noteDamage(file) }
+  fileprivate func noteDamage(_ file: FileReference) { FileContents(core).noteDamage(file) }
 
   /// Returns the profile's picture; nil if it has none. If it is not on this device, it is fetched from a connected one
   /// first.
   ///
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
   public func avatar() async throws -> Data? {
-    try await FileReading(core).fetching({ try $0.avatarFile() }, named: "the picture", { try $0.avatar() })
+    try await FileContents(core).fetching({ try $0.avatarFile() }, named: "the picture", { try $0.avatar() })
   }
 }
 

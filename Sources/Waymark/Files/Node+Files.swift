@@ -28,7 +28,7 @@ extension Node {
   /// - Throws: ``WaymarkError`` with the code `not_found` if the attachment does not exist.
   public func fileState(of attachment: Attachment) throws -> FileState {
     try core.withWaymarkErrors {
-      try FileReading(core).fileState(of: attachment)
+      try FileContents(core).fileState(of: attachment)
     }
   }
 
@@ -67,7 +67,7 @@ extension Node {
   private func fetchContent(of attachment: Attachment, tell: @escaping @Sendable (FileState) -> Void)
     async throws
   {
-    try await FileReading(core).fetchContent(of: attachment, tell: tell)
+    try await FileContents(core).fetchContent(of: attachment, tell: tell)
   }
 
   /// Returns the content of an attachment, for short files. For long ones, see ``bytes(of:)`` and ``copy(_:to:progress:)``.
@@ -75,7 +75,7 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
   public func data(of attachment: Attachment) async throws -> Data {
-    try await FileReading(core).fetching(
+    try await FileContents(core).fetching(
       { try $0.file(of: attachment) }, named: attachment.fileName, { try $0.data(of: attachment) })
   }
 }
@@ -86,7 +86,7 @@ extension LiveQuery<FileState> {
   public static func fileState(of attachment: Attachment) -> LiveQuery {
     LiveQuery(.fileState, [.node, .kind(Attachment.kind.number)]) { node, _ in
       do {
-        return try FileReading(node).fileState(of: attachment)
+        return try FileContents(node).fileState(of: attachment)
       } catch let error as WaymarkError where error.code == .notFound {
         return .nowhere
       }

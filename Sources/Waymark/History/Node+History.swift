@@ -8,7 +8,7 @@ extension Node {
   ///
   /// - Parameter limit: the maximum number of operations, at least 1.
   public func history(limit: Int = 20) async throws -> [History.Operation] {
-    try await HistoryReading(core).newestOperations(limit).newest
+    try await SlicedHistory(core).newestOperations(limit).newest
   }
 
   /// Returns the writes to a record, newest first, each with the device that made it and the values that it replaced.
@@ -22,7 +22,7 @@ extension Node {
   public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) async throws
     -> History.OfRecord
   {
-    try await HistoryReading(core).history(limit) { try core.names.record(record, kind) }
+    try await SlicedHistory(core).history(limit) { try core.names.record(record, kind) }
   }
 
   /// Returns the origin of each value of a record: which device wrote it, when, and which values lost to it.
@@ -33,6 +33,6 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) async throws -> RecordExplanation
   {
-    try await HistoryReading(core).explanation { try core.names.record(record, kind) }
+    try await SlicedHistory(core).explanation { try core.names.record(record, kind) }
   }
 }

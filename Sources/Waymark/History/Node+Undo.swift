@@ -1,4 +1,3 @@
-import LogStorage
 import Records
 import Replication
 public import Wire

@@ -77,7 +77,7 @@ extension LiveQuery<Onboarding> {
   /// The onboarding state of this device.
   public static var onboarding: LiveQuery {
     LiveQuery(.onboarding, Topic.all) { node, _ in
-      switch try OnboardingReader(node).onboardingFacts().0.flow {
+      switch try OnboardingReader(node).facts().0.flow {
       case .newUser: .newUser
       case .completedHere: .completedHere
       case .returningUser: .returningUser(try OnboardingReader(node).returningUser())

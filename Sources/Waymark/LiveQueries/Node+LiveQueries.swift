@@ -28,12 +28,12 @@ extension Node {
   func next<Value: Equatable>(_ query: LiveQuery<Value>, after seen: Observation<Value>?) async
     -> Observation<Value>?
   {
-    await Watching(core).next(query, after: seen)
+    await ChangeWaiter(core).next(query, after: seen)
   }
 
-  /// Waits until anything that live queries show has changed since a revision; see `Watching.nextChange(since:)`.
+  /// Waits until anything that live queries show has changed since a revision; see `ChangeWaiter.nextChange(since:)`.
   package func nextChange(since revision: UInt64?) async -> UInt64? {
-    await Watching(core).nextChange(since: revision)
+    await ChangeWaiter(core).nextChange(since: revision)
   }
 
   /// The number of watchers that are waiting for a change.

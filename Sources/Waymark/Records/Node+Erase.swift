@@ -1,12 +1,8 @@
 // Protocol/merge.md, "Erase"
 
-import Backups
 import Foundation
-import LogStorage
-import Membership
 import Records
 import Replication
-import Storage
 import Wire
 
 extension Node {

@@ -69,7 +69,7 @@ extension Node {
     let core = core
     return TypedRecords(
       store: core.store, home: home, now: core.wall(), zone: zone, deviceName: { core.name(of: $0) },
-      fileState: { try FileReading(core).fileState(of: $0) })
+      fileState: { try FileContents(core).fileState(of: $0) })
   }
 
   // MARK: Habits

@@ -11,7 +11,7 @@ import Storage
 package import Wire
 
 /// Reads the contents of files, and fetches those that are not on this device or are damaged here.
-package struct FileReading {
+package struct FileContents {
   private let core: NodeCore
 
   package init(_ core: NodeCore) { self.core = core }
@@ -83,7 +83,7 @@ package struct FileReading {
   }
 
   /// Begins to fetch the files with these ids again, as far as records name them.
-  package func fetchDamaged(_ ids: [Bytes32]) throws {
+  func fetchDamaged(_ ids: [Bytes32]) throws {
     guard !ids.isEmpty else { return }
     let damaged = Set(ids)
     for file in try core.store.namedFiles() where damaged.contains(file.id.raw) { noteDamage(file) }
@@ -93,7 +93,7 @@ package struct FileReading {
   ///
   /// - Parameter name: the name under which a person knows the file.
   /// - Throws: ``WaymarkError``, which says that the file is damaged and why it can't be fetched.
-  package func fetchAgain(_ file: FileReference, named name: String) async throws {
+  private func fetchAgain(_ file: FileReference, named name: String) async throws {
     noteDamage(file)
     do {
       try await fetch(file, named: name)
@@ -130,7 +130,7 @@ package struct FileReading {
   }
 
   /// Opens the bytes that a value holds or names.
-  package func reader(of content: Value) throws -> ContentReader {
+  private func reader(of content: Value) throws -> ContentReader {
     try StoredContents(store: core.store).reader(of: content)
   }
 

@@ -1,14 +1,13 @@
 import Engine
-import Foundation
 import Replication
 import Storage
 import Transport
 
 /// Waits for changes on behalf of watchers.
-package struct Watching {
+struct ChangeWaiter {
   private let core: NodeCore
 
-  package init(_ core: NodeCore) { self.core = core }
+  init(_ core: NodeCore) { self.core = core }
 
   /// Waits until the query's value differs from the last observation, and returns the new observation; nil if the task
   /// is cancelled or the node closes.
@@ -46,7 +45,7 @@ package struct Watching {
   /// task is cancelled or the node closes.
   ///
   /// - Parameter revision: the result of the previous call; nil to get the present revision at once.
-  package func nextChange(since revision: UInt64?) async -> UInt64? {
+  func nextChange(since revision: UInt64?) async -> UInt64? {
     guard let revision else { return core.replicator.isOpen ? core.loop.watching.revision : nil }
     guard await changed(Topic.all, since: revision, or: nil), core.replicator.isOpen else { return nil }
     return core.loop.watching.revision

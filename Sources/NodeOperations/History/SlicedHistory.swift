@@ -6,7 +6,7 @@ package import Storage
 import Wire
 
 /// Reads the change history in slices, so that the node does other work meanwhile.
-package struct HistoryReading {
+package struct SlicedHistory {
   private let core: NodeCore
 
   package init(_ core: NodeCore) { self.core = core }

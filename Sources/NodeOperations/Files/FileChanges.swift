@@ -11,7 +11,7 @@ import Wire
 ///
 /// The bytes are read, hashed and written on other threads than the node's, so that a large file delays nothing else.
 /// What needs the node's queue is short: the change that names files that are durable already.
-package struct FileWriting {
+package struct FileChanges {
   private let core: NodeCore
 
   package init(_ core: NodeCore) { self.core = core }

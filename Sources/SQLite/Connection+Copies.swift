@@ -7,19 +7,12 @@ extension Connection {
     try execute("PRAGMA locking_mode = EXCLUSIVE")
   }
 
-  /// Runs `body`, which only reads, in one transaction, so that SQLite locks the database once and not for each
-  /// statement. A transaction that is open already is used as it is.
-  package func reading<Result>(_ body: () throws -> Result) throws -> Result {
+  /// Runs `body`, which only reads, on a snapshot of the database, which later commits do not affect. A transaction that
+  /// is open already is used as it is. SQLite locks the database once, and not for each statement.
+  package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
     if isInTransaction { return try body() }
     try with("BEGIN") { try $0.run() }
     defer { try? with("ROLLBACK") { try $0.run() } }
-    return try body()
-  }
-
-  /// Runs `body` on a snapshot of the database, which later commits do not affect.
-  package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
-    try execute("BEGIN")
-    defer { try? execute("ROLLBACK") }
     return try body()
   }
 }

@@ -13,7 +13,7 @@ extension Judge {
   func readNews(_ node: String) throws {
     let view = view(node)
     guard try view.hasChanged() else { return }
-    try view.connection.reading { try readNews(view) }
+    try view.connection.snapshot { try readNews(view) }
   }
 
   private func readNews(_ view: NodeView) throws {
@@ -165,7 +165,7 @@ extension Judge {
   /// Reads the whole store and checks everything that is derived from the log.
   func readWhole(_ node: String, isStart: Bool) throws {
     let view = view(node)
-    try view.connection.reading { try readWhole(view, isStart: isStart) }
+    try view.connection.snapshot { try readWhole(view, isStart: isStart) }
   }
 
   private func readWhole(_ view: NodeView, isStart: Bool) throws {

@@ -35,7 +35,7 @@ struct FilesToCopy {
   init(from store: FileStore, namedBy source: Connection) throws {
     self.store = store
     do {
-      let named = try Store.namedFiles(source)
+      let named = try Store.namedFiles(source, try Store.schema(in: source))
       files = try named.filter { try store.has($0) }
       missing = named.count - files.count
     } catch is SQLiteError {

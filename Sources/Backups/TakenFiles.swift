@@ -3,6 +3,7 @@
 import FileFormat
 import FileStore
 import RecordTables
+import Records
 package import Replication
 import Storage
 
@@ -46,7 +47,7 @@ extension Store {
   package func takeFiles(namedBy drafts: [EntryDraft], from folders: [String], now: Moment) throws {
     let named = drafts.flatMap { draft in
       draft.fields.compactMap { field in
-        FileFields.byKind[draft.key.kind]?.contains(field.field) == true ? FileReference(field.value) : nil
+        schema.fileFields[draft.key.kind]?.contains(field.field) == true ? FileReference(field.value) : nil
       }
     }
     _ = try take(Set(named).sorted(), from: folders, nil, true, false, now) { _, _ in }

@@ -3,14 +3,19 @@ package import Waymark
 
 /// The commands that a node performs, by their names on the control socket.
 enum Commands {
-  static let named: [String: any NodeCommand.Type] = Dictionary(
-    uniqueKeysWithValues: all.flatMap { type in names(of: type).map { ($0, type) } })
-
-  /// Returns the names of a command; a command that all kinds share has one name for each kind.
-  private static func names(of type: any NodeCommand.Type) -> [String] {
-    guard let type = type as? any KindCommand.Type else { return [type.name] }
-    return Registry.listed.map { "\($0.name).\(type.action)" }
+  /// Returns the command with a name. A command that all kinds share has one name for each kind; whether there is such a
+  /// kind, the command finds out from the node.
+  static func named(_ name: String) -> (any NodeCommand.Type)? {
+    if let found = byName[name] { return found }
+    let words = name.split(separator: ".", omittingEmptySubsequences: false)
+    return words.count == 2 && !words[0].isEmpty ? byAction[String(words[1])] : nil
   }
+
+  private static let byName: [String: any NodeCommand.Type] = Dictionary(
+    uniqueKeysWithValues: all.filter { !($0 is any KindCommand.Type) }.map { ($0.name, $0) })
+
+  private static let byAction: [String: any KindCommand.Type] = Dictionary(
+    uniqueKeysWithValues: all.compactMap { $0 as? any KindCommand.Type }.map { ($0.action, $0) })
 
   private static let all: [any NodeCommand.Type] = [
     Ping.self, OpenPage.self, ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,

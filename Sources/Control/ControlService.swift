@@ -47,7 +47,7 @@ extension Node {
   /// Answers a command on the caller's thread, without waking another. Returns nil if the node is busy, or if the
   /// command needs more than the store.
   private nonisolated func answerPromptly(_ request: ControlRequest) -> ControlReply? {
-    guard let type = Commands.named[request.command] as? any PromptCommand.Type else { return nil }
+    guard let type = Commands.named(request.command) as? any PromptCommand.Type else { return nil }
     return runNow { $0.promptReply(to: request, type) } ?? nil
   }
 
@@ -71,7 +71,7 @@ extension Node {
   package func answer(
     to request: ControlRequest, _ call: CommandCall = CommandCall()
   ) async -> Result<JSON, WaymarkError> {
-    guard let type = Commands.named[request.command] else {
+    guard let type = Commands.named(request.command) else {
       let words = shortened(request.command.replacing(".", with: " "))
       return .failure(.usage("There is no command `\(words)`.", next: .waymark("help")))
     }

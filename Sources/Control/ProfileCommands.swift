@@ -64,7 +64,7 @@ package struct SetProfile: PromptCommand {
 
   /// Sets the picture to the content of a file.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
-    let paths = TypedRecords.paths(in: try fields.pairs(), of: Registry.profile)
+    let paths = TypedRecords.paths(in: try fields.pairs(), of: Kind.profile)
     return try await FileChanges(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
       try prepare(on: node, $0)
     }

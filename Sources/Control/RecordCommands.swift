@@ -15,8 +15,8 @@ extension KindCommand {
   package var documentName: String { "\(kind).\(Self.action)" }
 
   /// - Throws: `WaymarkError` if there is no such kind.
-  func listedKind() throws -> Kind {
-    guard let found = Registry.listed.first(where: { $0.name == kind }) else {
+  func listedKind(on node: isolated Node) throws -> Kind {
+    guard let found = node.schema.listed.first(where: { $0.name == kind }) else {
       throw WaymarkError.usage("There are no commands for “\(kind)”.", next: .waymark("help"))
     }
     return found
@@ -83,7 +83,7 @@ package struct ListRecords: KindCommand, PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    let kind = try listedKind()
+    let kind = try listedKind(on: node)
     let records = node.typedRecords(zone: zone)
     guard !deleted else {
       let items = try records.deleted(kind).map { Item(record: $0.record, deletion: $0.deletion) }
@@ -127,14 +127,14 @@ extension ListRecords {
   /// Whether each record is printed as a line of JSON.
   package var printsLines: Bool { filters.keys.contains("ndjson") }
   /// Whether only some of the records are listed.
-  package var isFiltered: Bool {
-    Registry.kind(named: kind).flatMap { parent(of: $0) } != nil
+  package func isFiltered(_ schema: Schema) -> Bool {
+    schema.kind(named: kind).flatMap { parent(of: $0, schema) } != nil
       || !Set(["text", "upcoming", "date", "from", "to"]).isDisjoint(with: filters.keys)
   }
 
   /// Returns the kind of the record to which the list is limited; nil if it is not.
-  package func parent(of kind: Kind) -> Kind? {
-    kind.parentKinds.compactMap { Registry.kind($0) }.first { filters.keys.contains($0.name) }
+  package func parent(of kind: Kind, _ schema: Schema) -> Kind? {
+    kind.parentKinds.compactMap { schema.kind($0) }.first { filters.keys.contains($0.name) }
   }
 }
 
@@ -193,12 +193,12 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
   package var yes: Bool?
 
   package func perform(on node: isolated Node) throws -> ShownRecord {
-    try node.typedRecords(zone: nil).show(listedKind(), id)
+    try node.typedRecords(zone: nil).show(listedKind(on: node), id)
   }
 
   /// Writes the content of an attachment to a file. If it is not on this device, it is fetched first.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ShownRecord {
-    let (kind, records) = (try listedKind(), node.typedRecords(zone: nil))
+    let (kind, records) = (try listedKind(on: node), node.typedRecords(zone: nil))
     let shown = try records.show(kind, id)
     guard let output, let content = try records.content(kind, id) else { return shown }
     // This checks the path before the person waits for the file.
@@ -242,7 +242,7 @@ package struct AddRecord: KindCommand, PromptCommand {
 
   /// Adds a file as an attachment, or several files as one attachment each.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
-    let paths = TypedRecords.paths(in: try pairs(), of: try listedKind())
+    let paths = TypedRecords.paths(in: try pairs(), of: try listedKind(on: node))
     let answer = try await FileChanges(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
       try prepare(on: node, $0)
     }
@@ -251,18 +251,18 @@ package struct AddRecord: KindCommand, PromptCommand {
 
   private func named(_ answer: Answer, on node: isolated Node) throws -> Answer {
     var answer = answer
-    answer.name = try node.typedRecords(zone: zone).title(listedKind(), answer.id)
+    answer.name = try node.typedRecords(zone: zone).title(listedKind(on: node), answer.id)
     return answer
   }
 
   private func pairs() throws -> TypedRecords.Pairs {
-    try fields.pairs(repeated: kind == Registry.attachment.name ? "file" : nil)
+    try fields.pairs(repeated: kind == Kind.attachment.name ? "file" : nil)
   }
 
   private func prepare(
     on node: isolated Node, _ files: [String: AddedFile]
   ) throws -> (Answer, PreparedChange) {
-    let (ids, change) = try node.typedRecords(zone: zone).adding(listedKind(), pairs(), files)
+    let (ids, change) = try node.typedRecords(zone: zone).adding(listedKind(on: node), pairs(), files)
     return (Answer(id: ids[0], ids: ids.count > 1 ? ids : nil), change)
   }
 }
@@ -291,7 +291,7 @@ package struct EditRecord: KindCommand, PromptCommand {
 
   /// Replaces the file of an attachment.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
-    let paths = TypedRecords.paths(in: try fields.pairs(), of: try listedKind())
+    let paths = TypedRecords.paths(in: try fields.pairs(), of: try listedKind(on: node))
     return try await FileChanges(node.core).write(adding: paths, { call.tell(.progress($0)) }) {
       try prepare(on: node, $0)
     }
@@ -300,14 +300,14 @@ package struct EditRecord: KindCommand, PromptCommand {
   private func prepare(
     on node: isolated Node, _ files: [String: AddedFile]
   ) throws -> (Answer, PreparedChange) {
-    let (id, change) = try node.typedRecords(zone: zone).editing(listedKind(), id, fields.pairs(), files)
+    let (id, change) = try node.typedRecords(zone: zone).editing(listedKind(on: node), id, fields.pairs(), files)
     return (Answer(id: id, changed: !change.isEmpty), change)
   }
 }
 
 /// Whether typed fields name no file that would have to be read first.
 private func namesNoFile(_ fields: [TypedField]?, _ kind: String) -> Bool {
-  kind != Registry.attachment.name || fields?.contains { $0.name == "file" } != true
+  kind != Kind.attachment.name || fields?.contains { $0.name == "file" } != true
 }
 
 /// `KIND delete`: moves a record to the trash, with everything in it.
@@ -330,7 +330,7 @@ package struct DeleteRecord: KindCommand, PromptCommand, ConfirmableCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     let (record, contents, change) = try node.typedRecords(zone: nil)
-      .deleting(listedKind(), id, force: force ?? false, isConfirmed: yes ?? false)
+      .deleting(listedKind(on: node), id, force: force ?? false, isConfirmed: yes ?? false)
     let operation = try node.core.write(change)
     return Answer(id: record.id, name: record.name, contents: contents, operation: operation)
   }
@@ -352,7 +352,7 @@ package struct RestoreRecord: KindCommand, PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    let kind = try listedKind()
+    let kind = try listedKind(on: node)
     let records = node.typedRecords(zone: nil)
     let (record, change) = try records.restoring(kind, id)
     try node.core.write(change)
@@ -378,11 +378,11 @@ package struct ShowTimeline: PromptCommand {
     package let kind: String
     package let record: ShownRecord
 
-    package var name: String? { record.text(Registry.itemName) }
-    package var start: String? { record.text(Registry.itemStart) }
-    package var startZone: String? { record.text(Registry.itemStart, part: 1) }
-    package var end: String? { record.text(Registry.itemEnd) }
-    package var cost: ShownMoney? { record.money(Registry.itemCost) }
+    package var name: String? { record.text(Kind.itemName) }
+    package var start: String? { record.text(Kind.itemStart) }
+    package var startZone: String? { record.text(Kind.itemStart, part: 1) }
+    package var end: String? { record.text(Kind.itemEnd) }
+    package var cost: ShownMoney? { record.money(Kind.itemCost) }
 
     private enum CodingKeys: CodingKey { case kind }
 

@@ -53,6 +53,6 @@ enum UTCTimes {
 
   /// The names of the fields in documents. `count` returns how many of the first parts of a field belong to the set.
   private static func names(_ count: (FieldType) -> Int) -> Set<String> {
-    Set(Registry.kinds.flatMap(\.fields).flatMap { $0.parts.prefix(count($0.type)) })
+    Set(Schema.builtIn.kinds.flatMap(\.fields).flatMap { $0.parts.prefix(count($0.type)) })
   }
 }

@@ -221,12 +221,12 @@ package struct RestorePlan: Sendable {
       missing: parts.missingSets, files: parts.files.taken, missingFiles: parts.files.missing,
       records: try store.visibleCounts().values.reduce(0, +),
       erasedAgain: try store.unerased(erased).compactMap { row in
-        let kind = Registry.kind(row.key.kind)
+        let kind = store.schema.kind(row.key.kind)
         let name = (kind?.field(named: "name") ?? kind?.field(named: "fileName")).flatMap {
           row[$0.number]?.asText
         }
         return UUID(uuidString: row.key.id.uuid).map {
-          RestoreSummary.ErasedRecord(kind: RecordKind(row.key.kind), id: $0, name: name)
+          RestoreSummary.ErasedRecord(kind: store.schema.name(row.key.kind), id: $0, name: name)
         }
       }, discardedSets: 0,
       next: isAdmitted ? .waymark("run") : AwaitedAdmission.next)

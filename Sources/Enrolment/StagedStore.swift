@@ -103,7 +103,7 @@ extension JoinPreview {
   /// Counts the records that a join would carry over from a store, by kind.
   init(of store: Store) throws {
     let drafts = try store.visibleDrafts()
-    counts = Registry.kinds.map { kind in
+    counts = store.schema.kinds.map { kind in
       Count(
         kind: RecordKind(rawValue: kind.name), count: drafts.filter { $0.key.kind == kind.number }.count,
         plural: kind.plural)
@@ -116,7 +116,7 @@ extension Store {
   /// out.
   func visibleDrafts() throws -> [EntryDraft] {
     var drafts: [EntryDraft] = []
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       try forEach(RecordQuery(kind.number)) { row in
         guard !row.isUntouchedSeed else { return }
         let fields = row.fields.filter { !FixedRecords.isFixed(row.key, $0.key) }

@@ -39,8 +39,8 @@ struct Booking {
       if let start = time(startKeys, near: event) { draft[kind.number("start")] = start }
       if let end = time(endKeys, near: event) { draft[kind.number("end")] = end }
     }
-    if kind == Registry.transportation { draft[kind.number("type")] = .text(vehicle) }
-    let code = kind == Registry.transportation ? "confirmation" : "reservation"
+    if kind == Kind.transportation { draft[kind.number("type")] = .text(vehicle) }
+    let code = kind == Kind.transportation ? "confirmation" : "reservation"
     draft[kind.number(code)] = json["reservationNumber"]?.string.flatMap(\.nonEmpty).map(Value.text) ?? .null
     draft[kind.number("cost")] = cost
     draft[kind.number("organizationId")] = try organization(&builder, &organizations)
@@ -50,11 +50,11 @@ struct Booking {
 
   private var kind: Kind {
     switch type {
-    case "LodgingReservation": Registry.lodging
+    case "LodgingReservation": Kind.lodging
     case "FlightReservation", "TrainReservation", "BusReservation", "BoatReservation", "RentalCarReservation",
       "TaxiReservation":
-      Registry.transportation
-    default: Registry.activity
+      Kind.transportation
+    default: Kind.activity
     }
   }
 

@@ -1,9 +1,10 @@
 import Records
+import Replication
 import Wire
 
 /// The properties that Waymark adds to standard iCalendar, so that an export can be imported without loss.
 enum CalendarExport {
-  static let kinds = [Registry.trip, Registry.lodging, Registry.transportation, Registry.activity]
+  static let kinds = [Kind.trip, Kind.lodging, Kind.transportation, Kind.activity]
 
   /// The text fields of items for which iCalendar has no property, with the properties that Waymark uses.
   static let texts = [
@@ -17,7 +18,7 @@ enum CalendarExport {
   static func details(_ item: RecordDraft, organization: String?) -> String {
     var lines: [String] = []
     let (word, name) =
-      item.kind == Registry.transportation ? ("Confirmation", "confirmation") : ("Reservation", "reservation")
+      item.kind == Kind.transportation ? ("Confirmation", "confirmation") : ("Reservation", "reservation")
     if let code = item.text(name)?.nonEmpty { lines.append("\(word): \(code)") }
     if case .text(let amount) = item.held("cost").part(0) {
       var price = amount
@@ -46,14 +47,14 @@ struct CalendarExportReader {
   mutating func read(
     _ events: [CalendarEvent], into builder: inout PlanBuilder, _ organizations: inout OrganizationNames
   ) {
-    let sorted = events.filter { $0.component.text("X-WAYMARK-KIND") == Registry.trip.name }
-    for event in sorted + events.filter({ $0.component.text("X-WAYMARK-KIND") != Registry.trip.name }) {
+    let sorted = events.filter { $0.component.text("X-WAYMARK-KIND") == Kind.trip.name }
+    for event in sorted + events.filter({ $0.component.text("X-WAYMARK-KIND") != Kind.trip.name }) {
       do throws(RowError) {
         let word = event.component.text("X-WAYMARK-KIND") ?? ""
         guard let kind = CalendarExport.kinds.first(where: { $0.name == word }) else {
           throw RowError("X-WAYMARK-KIND cannot be \"\(word.prefix(40))\"")
         }
-        let isTrip = kind == Registry.trip
+        let isTrip = kind == Kind.trip
         try builder.add(isTrip ? try trip(event) : try item(event, kind, &builder), isComplete: true)
         event.noteUnheld(in: &builder)
       } catch {
@@ -65,7 +66,7 @@ struct CalendarExportReader {
   // MARK: Trips
 
   private mutating func trip(_ event: CalendarEvent) throws(RowError) -> RecordDraft {
-    let kind = Registry.trip
+    let kind = Kind.trip
     guard let days = event.days else { throw RowError("a trip must be an all-day event") }
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
     trips.insert(draft.id)
@@ -156,9 +157,9 @@ struct CalendarExportReader {
     value: Value, name: String?
   ) {
     guard let line, let id = line.parameter("ID").flatMap({ RecordID(uuid: $0) }) else { return (.null, nil) }
-    let kind = Registry.organization
+    let kind = Kind.organization
     let name = line.text.nonEmpty
-    if id != Registry.noneID, let name, name != Registry.noneName, builder.draft(kind, id) == nil {
+    if id != FixedRecords.none.id, let name, name != FixedRecords.noneName, builder.draft(kind, id) == nil {
       let draft = RecordDraft(kind, id, [kind.number("name"): .text(name)])
       if (try? kind.validate(draft, isNew: true)) != nil { builder.put([draft]) }
     }

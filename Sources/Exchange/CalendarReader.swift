@@ -1,4 +1,5 @@
 import Records
+import Replication
 import Wire
 
 /// Reads iCalendar (RFC 5545): trips from TripIt feeds and Waymark's own exports, bookings described by KItinerary,
@@ -82,7 +83,7 @@ struct CalendarReader {
     }
     let name = calendars[index].text("X-WR-CALNAME")?.trimmed.nonEmpty
     let key = name.map { "calendar \($0)" } ?? "calendar of \(first)"
-    let trip = RecordID(kind: Registry.trip, key: "ics \(key)")
+    let trip = RecordID(kind: Kind.trip, key: "ics \(key)")
     var drafts: [RecordDraft] = []
     for event in events {
       do throws(RowError) {
@@ -126,7 +127,7 @@ struct CalendarReader {
 /// Creates records from the properties that events of every origin have in common.
 enum CalendarItem {
   static func trip(_ id: RecordID, _ name: String, _ first: CalendarDay, _ last: CalendarDay) -> RecordDraft {
-    let kind = Registry.trip
+    let kind = Kind.trip
     return RecordDraft(
       kind, id,
       [
@@ -138,7 +139,7 @@ enum CalendarItem {
 
   /// Returns an item with the name, times and notes of the event. LOCATION goes into the kind's field for it, or into
   /// the notes if there is no such field.
-  static func draft(_ event: CalendarEvent, _ trip: RecordID, _ kind: Kind = Registry.activity) -> RecordDraft
+  static func draft(_ event: CalendarEvent, _ trip: RecordID, _ kind: Kind = Kind.activity) -> RecordDraft
   {
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
     draft[kind.number("trip")] = .bytes(trip.bytes)
@@ -172,8 +173,8 @@ struct OrganizationNames {
     _ name: String?, details: [String: String?] = [:], in builder: inout PlanBuilder
   ) throws(RowError) -> Value {
     guard let name = name?.trimmed, !name.isEmpty else { return .null }
-    guard name != Registry.noneName else { return .bytes(Registry.noneID.bytes) }
-    let kind = Registry.organization
+    guard name != FixedRecords.noneName else { return .bytes(FixedRecords.none.id.bytes) }
+    let kind = Kind.organization
     let id = RecordID(kind: kind, key: "\(format) organization \(name)")
     var draft = builder.draft(kind, id) ?? RecordDraft(kind, id)
     let isKnown = !draft.fields.isEmpty
@@ -193,16 +194,16 @@ struct OrganizationNames {
 
   /// Adds an address record to an organization.
   func putAddress(_ organization: Value, _ fields: [String: String?], in builder: inout PlanBuilder) {
-    let kind = Registry.address
-    guard let owner = organization.recordID, owner != Registry.noneID,
-      var holder = builder.draft(Registry.organization, owner)
+    let kind = Kind.address
+    guard let owner = organization.recordID, owner != FixedRecords.none.id,
+      var holder = builder.draft(Kind.organization, owner)
     else { return }
     var draft = RecordDraft(kind, RecordID(kind: kind, key: "organization \(owner.uuid)"))
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
       if let value = value?.trimmed, !value.isEmpty { draft[kind.number(key)] = .text(value) }
     }
     guard !draft.fields.isEmpty, (try? kind.validate(draft, isNew: true)) != nil else { return }
-    holder[Registry.organization.number("address")] = .bytes(draft.id.bytes)
+    holder[Kind.organization.number("address")] = .bytes(draft.id.bytes)
     builder.put([draft, holder])
   }
 }

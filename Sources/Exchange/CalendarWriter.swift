@@ -1,4 +1,5 @@
 import Records
+import Replication
 import Wire
 
 /// Writes trips as iCalendar (RFC 5545): a trip is an all-day event, and each of its items is an event.
@@ -18,7 +19,7 @@ struct CalendarWriter {
   }
 
   mutating func write() -> ExportedFile {
-    let trips = source.records(Registry.trip) { $0.integer("startDate") ?? Int64.max }
+    let trips = source.records(Kind.trip) { $0.integer("startDate") ?? Int64.max }
     var items: [RecordID: [RecordDraft]] = [:]
     for kind in CalendarExport.kinds.dropFirst() {
       for item in source.records(kind, by: { $0.held("start").time ?? Int64.max }) {
@@ -110,8 +111,8 @@ struct CalendarWriter {
 
   private mutating func addTexts(_ item: RecordDraft) {
     let organization = item.reference("organizationId")
-    let name = organization.flatMap { source.record(Registry.organization, $0)?.text("name") }
-    let shown = organization == Registry.noneID ? nil : name
+    let name = organization.flatMap { source.record(Kind.organization, $0)?.text("name") }
+    let shown = organization == FixedRecords.none.id ? nil : name
     let details = CalendarExport.details(item, organization: shown)
     let notes = [item.text("notes")?.nonEmpty, details.nonEmpty].compactMap(\.self)
     if !notes.isEmpty { lines.add("DESCRIPTION", text: notes.joined(separator: "\n\n")) }

@@ -32,14 +32,14 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   package var isFolder: Bool { self == .csv || self == .loopCSV }
 
   /// The kinds whose records an export includes, apart from Content records.
-  package var kinds: [Kind] {
+  package func kinds(_ schema: Schema) -> [Kind] {
     switch self {
-    case .ritualist: [Registry.category, Registry.habit, Registry.habitEntry, Registry.profile]
-    case .loopCSV, .loopDB, .habitbull: [Registry.habit, Registry.habitEntry]
+    case .ritualist: [Kind.category, Kind.habit, Kind.habitEntry, Kind.profile]
+    case .loopCSV, .loopDB, .habitbull: [Kind.habit, Kind.habitEntry]
     case .travelingSnails, .surmai:
-      [Registry.trip] + Registry.owners + [Registry.organization, Registry.address, Registry.attachment]
-    case .ics: [Registry.trip] + Registry.owners + [Registry.organization]
-    case .json, .csv: FullExport.kinds
+      [Kind.trip] + Kind.owners + [Kind.organization, Kind.address, Kind.attachment]
+    case .ics: [Kind.trip] + Kind.owners + [Kind.organization]
+    case .json, .csv: schema.exportedKinds
     }
   }
 

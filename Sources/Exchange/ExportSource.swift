@@ -8,7 +8,11 @@ package struct ExportSource: Sendable {
   private var records: [Kind: [RecordID: RecordDraft]] = [:]
   private var files: Set<FileReference> = []
 
-  package init(_ records: [RecordDraft] = []) {
+  /// The kinds that a full export has.
+  let schema: Schema
+
+  package init(_ records: [RecordDraft] = [], schema: Schema = .builtIn) {
+    self.schema = schema
     for record in records { add(record) }
   }
 
@@ -48,7 +52,7 @@ package struct ExportSource: Sendable {
     var total = 0
     var written: Set<FileReference> = []
     var warnings: [String] = []
-    for kind in FullExport.kinds {
+    for kind in schema.exportedKinds {
       let blobs = kind.fields.filter { $0.type == .blob }
       guard !blobs.isEmpty else { continue }
       for held in records(kind) {
@@ -108,23 +112,23 @@ package struct ExportSource: Sendable {
 extension ExportSource {
   /// Returns one trip with its items, their attachments, and the organizations and addresses that they refer to.
   func only(trip id: RecordID) -> ExportSource {
-    guard let trip = record(Registry.trip, id) else { return ExportSource() }
-    var part = ExportSource([trip])
-    for item in Registry.owners.flatMap({ records($0) }) where item.reference("trip") == id {
+    guard let trip = record(Kind.trip, id) else { return ExportSource(schema: schema) }
+    var part = ExportSource([trip], schema: schema)
+    for item in Kind.owners.flatMap({ records($0) }) where item.reference("trip") == id {
       part.add(item)
       guard
-        let used = item.reference("organizationId").flatMap({ record(Registry.organization, $0) })
+        let used = item.reference("organizationId").flatMap({ record(Kind.organization, $0) })
       else {
         continue
       }
       part.add(used)
-      if let address = used.reference("address").flatMap({ record(Registry.address, $0) }) {
+      if let address = used.reference("address").flatMap({ record(Kind.address, $0) }) {
         part.add(address)
       }
     }
-    for attachment in records(Registry.attachment) {
+    for attachment in records(Kind.attachment) {
       guard let owner = attachment.held("parent").part(1).recordID,
-        Registry.owners.contains(where: { part.record($0, owner) != nil })
+        Kind.owners.contains(where: { part.record($0, owner) != nil })
       else { continue }
       part.add(attachment)
     }

@@ -1,19 +1,12 @@
 import FileFormat
 import JSONDocument
-import Records
+package import Records
 import Wire
 
 /// An export of everything visible, for tools other than Waymark. It uses the field names of `waymark KIND show`.
 struct FullExport {
   private let source: ExportSource
   private let zones: ZoneOffsets
-
-  /// The kinds in the order in which they are written, with categories before the habits that refer to them by key.
-  package static let kinds = Registry.kinds.reduce(into: [Kind]()) { kinds, kind in
-    for kind in kind.kindsNamedByKey + [kind] where kind.view != nil && !kinds.contains(kind) {
-      kinds.append(kind)
-    }
-  }
 
   init(_ source: ExportSource, zones: ZoneOffsets) {
     self.source = source
@@ -35,7 +28,7 @@ struct FullExport {
     document.add("{\n  \"schema\": \"\(Self.schemaPrefix)\(Self.version)\",\n  \"exportedAt\": ")
     document.add(fileTime(now))
     var written: Set<FileReference> = []
-    for kind in Self.kinds {
+    for kind in source.schema.exportedKinds {
       document.add(",\n  \"\(kind.plural)\": [")
       for (index, record) in source.records(kind).enumerated() {
         document.add(index == 0 ? "\n    " : ",\n    ")
@@ -94,7 +87,7 @@ struct FullExport {
   /// Returns a folder with one CSV file per kind. Attachments and the avatar are separate files.
   func csv() -> ExportedFolder {
     var folder = ExportedFolder()
-    for kind in Self.kinds {
+    for kind in source.schema.exportedKinds {
       var table = CSVText()
       table.add(Self.heading(of: kind))
       for record in source.records(kind) {
@@ -108,11 +101,11 @@ struct FullExport {
   }
 
   /// The file by which a folder is recognised as a full export.
-  static let firstTable = "\(Registry.trip.plural).csv"
+  static let firstTable = "\(Kind.trip.plural).csv"
 
   /// Whether the content of a file is one of the tables of a full export as CSV.
   static func isTable(_ bytes: [UInt8]) -> Bool {
-    kinds.contains { kind in
+    Schema.builtIn.exportedKinds.contains { kind in
       var table = CSVText()
       table.add(heading(of: kind))
       return bytes.starts(with: table.bytes.dropLast(2))
@@ -151,7 +144,7 @@ struct FullExport {
 
   /// Returns an attachment's file name extension with its dot, if it is harmless; otherwise an empty string.
   private func ending(of record: RecordDraft) -> String {
-    guard record.kind == Registry.attachment, let ending = record.text("fileExtension"),
+    guard record.kind == Kind.attachment, let ending = record.text("fileExtension"),
       !ending.isEmpty,
       ending.utf8.count <= 10, ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
     else { return "" }
@@ -297,4 +290,15 @@ private struct JSONDocumentParts {
   private static let partBytes = 256 * 1024
 
   var file: ExportedFile { ExportedFile(parts: parts + [.bytes(text)], warnings: warnings) }
+}
+
+extension Schema {
+  /// The kinds in the order in which a full export has them, with categories before the habits that refer to them by key.
+  package var exportedKinds: [Kind] {
+    kinds.reduce(into: [Kind]()) { kinds, kind in
+      for kind in kind.kindsNamedByKey + [kind] where kind.view != nil && !kinds.contains(kind) {
+        kinds.append(kind)
+      }
+    }
+  }
 }

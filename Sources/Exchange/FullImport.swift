@@ -1,6 +1,7 @@
 import FileFormat
 import JSONDocument
 import Records
+import Replication
 import Wire
 
 /// Reads an export of everything that ``FullExport`` has written, without loss: ids and values are those of the file.
@@ -9,7 +10,9 @@ struct FullImport {
   /// The files that the export contains and that were separated from its text.
   private let files: [FileReference]
 
-  init(files: [FileReference]) { self.files = files }
+  private let schema: Schema
+
+  init(files: [FileReference], schema: Schema) { (self.files, self.schema) = (files, schema) }
 
   /// Whether a document is a full export, of any version.
   static func recognises(_ text: JSONText) -> Bool {
@@ -18,9 +21,9 @@ struct FullImport {
 
   mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
     try Self.checkVersion(text["schema"]?.string)
-    let known = ["schema", "exportedAt"] + FullExport.kinds.map(\.plural)
+    let known = ["schema", "exportedAt"] + schema.exportedKinds.map(\.plural)
     builder.noteUnknownKeys(text.keys, known: Set(known), in: "the file")
-    for kind in FullExport.kinds where text.keys.contains(kind.plural) {
+    for kind in schema.exportedKinds where text.keys.contains(kind.plural) {
       guard text.list(kind.plural) != nil else {
         throw .wrongShape(place: "\"\(kind.plural)\"", expected: "a list")
       }
@@ -89,10 +92,10 @@ private struct ImportedRow: Sendable {
 
   /// Rejects records whose id belongs to another record: there is one profile, and a setting's id follows from its key.
   private static func checkID(of draft: RecordDraft) throws(RowError) {
-    if draft.kind == Registry.profile, draft.key != FixedRecords.profile {
-      throw RowError("its id should be \(Registry.profileID.uuid), the id of the profile")
+    if draft.kind == Kind.profile, draft.key != FixedRecords.profile {
+      throw RowError("its id should be \(FixedRecords.profile.id.uuid), the id of the profile")
     }
-    guard draft.kind == Registry.setting else { return }
+    guard draft.kind == Kind.setting else { return }
     guard let key = draft.text("key"), draft.id == RecordID(kind: draft.kind, key: key) else {
       throw RowError("its id is not that of its key")
     }

@@ -80,7 +80,7 @@ struct HabitBullReader {
 
   private mutating func writeHabits() {
     for (index, habit) in habits.enumerated() {
-      let id = RecordID(kind: Registry.habit, key: "habitbull \(habit.name)")
+      let id = RecordID(kind: Kind.habit, key: "habitbull \(habit.name)")
       do throws(RowError) {
         try builder.add(try draft(habit, id, index), isComplete: true)
       } catch {
@@ -93,7 +93,7 @@ struct HabitBullReader {
   }
 
   private mutating func draft(_ habit: Habit, _ id: RecordID, _ index: Int) throws(RowError) -> RecordDraft {
-    let kind = Registry.habit
+    let kind = Kind.habit
     return RecordDraft(
       kind, id,
       [
@@ -109,7 +109,7 @@ struct HabitBullReader {
   /// Returns the key of a category, which is added with its first habit; null if the name is empty.
   private mutating func category(_ name: String) throws(RowError) -> Value {
     guard !name.isEmpty else { return .null }
-    let kind = Registry.category
+    let kind = Kind.category
     let key = "habitbull:\(name)"
     let id = RecordID(kind: kind, key: key)
     if builder.draft(kind, id) == nil {
@@ -137,7 +137,7 @@ struct HabitBullReader {
     }
     let draft = dayLog("habitbull", id, entry.day, entry.value)
     do throws(RowError) {
-      guard builder.draft(Registry.habitEntry, draft.id) == nil else {
+      guard builder.draft(Kind.habitEntry, draft.id) == nil else {
         throw RowError("the day \(entry.day) appears twice")
       }
       try builder.add(draft, isComplete: true)

@@ -1,5 +1,6 @@
 import JSONDocument
 package import Records
+import Replication
 package import Wire
 
 /// The records that an import would write. The whole file is read before anything is written.
@@ -16,11 +17,12 @@ package struct ImportPlan: Sendable {
   ///
   /// - Parameter keep: stores the bytes, and returns the value that names them.
   package mutating func replaceLongBytes(_ keep: ([UInt8]) throws -> Value) rethrows {
-    let blobs = Dictionary(
-      Registry.kinds.map { ($0, $0.fields.filter { $0.type == .blob }.map(\.number)) }
-    ) { first, _ in first }.filter { !$0.value.isEmpty }
+    var blobs: [Kind: [FieldNumber]] = [:]
     for index in drafts.indices {
-      for field in blobs[drafts[index].kind] ?? [] {
+      let kind = drafts[index].kind
+      let fields = blobs[kind] ?? kind.fields.filter { $0.type == .blob }.map(\.number)
+      blobs[kind] = fields
+      for field in fields {
         guard case .bytes(let bytes)? = drafts[index][field], !Blob.isInline(byteCount: bytes.count) else {
           continue
         }

@@ -34,13 +34,15 @@ package enum Importer {
   ///
   /// - Parameters:
   ///   - format: the format; nil to recognise it by the content.
+  ///   - schema: the kinds that a full export can have.
   package static func plan(
-    _ source: ImportSource, format: ExchangeFormat? = nil, zones: ZoneOffsets = .system
+    _ source: ImportSource, format: ExchangeFormat? = nil, schema: Schema = .builtIn,
+    zones: ZoneOffsets = .system
   ) throws(ExchangeError) -> ImportPlan {
     switch source {
-    case .file(let bytes): return try plan(bytes, format: format, zones: zones)
+    case .file(let bytes): return try plan(bytes, format: format, schema: schema, zones: zones)
     case .export(let text, let files):
-      return try plan(json: text, format: format, zones: zones, files: files)
+      return try plan(json: text, format: format, schema: schema, zones: zones, files: files)
     case .folder(let files):
       if files.contains(where: { $0.path == FullExport.firstTable && FullExport.isTable($0.bytes) }) {
         throw .isFullExportFolder
@@ -59,8 +61,10 @@ package enum Importer {
   ///
   /// - Parameters:
   ///   - format: the format; nil to recognise it by the content.
+  ///   - schema: the kinds that a full export can have.
   package static func plan(
-    _ bytes: [UInt8], format: ExchangeFormat? = nil, zones: ZoneOffsets = .system
+    _ bytes: [UInt8], format: ExchangeFormat? = nil, schema: Schema = .builtIn,
+    zones: ZoneOffsets = .system
   ) throws(ExchangeError) -> ImportPlan {
     guard bytes.count <= Limits.importBytesMax else {
       throw .tooLarge(bytes: bytes.count, bytesMax: Limits.importBytesMax)
@@ -78,12 +82,13 @@ package enum Importer {
     case .ics:
       var reader = CalendarReader(zones: zones)
       return try reader.read(bytes)
-    case let format: return try plan(json: bytes, format: format, zones: zones)
+    case let format: return try plan(json: bytes, format: format, schema: schema, zones: zones)
     }
   }
 
   private static func plan(
-    json bytes: [UInt8], format: ExchangeFormat?, zones: ZoneOffsets, files: [FileReference] = []
+    json bytes: [UInt8], format: ExchangeFormat?, schema: Schema, zones: ZoneOffsets,
+    files: [FileReference] = []
   ) throws(ExchangeError) -> ImportPlan {
     let text: JSONText
     do throws(JSONError) {
@@ -99,7 +104,7 @@ package enum Importer {
     guard let format = format ?? ExchangeFormat.recognised(text) else { throw .unknownFormat }
     switch format {
     case .json:
-      var reader = FullImport(files: files)
+      var reader = FullImport(files: files, schema: schema)
       return try reader.read(text)
     case .travelingSnails:
       var reader = TravelingSnailsReader()

@@ -232,7 +232,7 @@ struct LoopEntries {
     guard let value = value(mark, note, place, &builder) else { return }
     let draft = LoopHabit.log(habit, day, value)
     do throws(RowError) {
-      guard builder.draft(Registry.habitEntry, draft.id) == nil else {
+      guard builder.draft(Kind.habitEntry, draft.id) == nil else {
         throw RowError("the day \(day) appears twice")
       }
       try builder.add(draft, isComplete: true)

@@ -21,7 +21,7 @@ struct LoopHabit {
   /// The hour and minute of the reminder; nil if there is none.
   var reminder: (Int64, Int64)?
 
-  private static let kind = Registry.habit
+  private static let kind = Kind.habit
 
   /// The question, the description, and the properties for which a record has no field, combined into one text.
   private var notes: String {
@@ -155,7 +155,7 @@ struct LoopHabit {
 ///
 /// - Parameter format: a part of the id that keeps the entries of different applications apart.
 func dayLog(_ format: String, _ habit: RecordID, _ day: CalendarDay, _ value: Double) -> RecordDraft {
-  let kind = Registry.habitEntry
+  let kind = Kind.habitEntry
   let time = day.daysSince1970 * 86_400_000
   return RecordDraft(
     kind, RecordID(kind: kind, key: "\(format) \(habit.uuid)/\(day)"),
@@ -177,6 +177,6 @@ struct HabitNames {
     let count = counts[name, default: 0] + 1
     counts[name] = count
     return RecordID(
-      kind: Registry.habit, key: count == 1 ? "\(format) \(name)" : "\(format) \(name)\0\(count)")
+      kind: Kind.habit, key: count == 1 ? "\(format) \(name)" : "\(format) \(name)\0\(count)")
   }
 }

@@ -17,7 +17,7 @@ struct LoopWriter {
 
   init(source: ExportSource) {
     self.source = source
-    for log in source.records(Registry.habitEntry) {
+    for log in source.records(Kind.habitEntry) {
       if let habit = log.reference("habitID") { logs[habit, default: []].append(log) }
     }
   }
@@ -25,7 +25,7 @@ struct LoopWriter {
   mutating func write() -> ExportedFolder {
     var list = CSVText()
     list.add(Self.header)
-    let habits = source.records(Registry.habit) { $0.integer("displayOrder") ?? 0 }
+    let habits = source.records(Kind.habit) { $0.integer("displayOrder") ?? 0 }
     var names: Set<String> = []
     for (index, habit) in habits.enumerated() {
       let number =

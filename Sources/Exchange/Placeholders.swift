@@ -1,4 +1,5 @@
 package import Records
+import Replication
 package import Wire
 
 /// Values that mean "no value" in formats that require one. The writers use them for missing values, and the
@@ -13,28 +14,28 @@ package enum Placeholders {
 
   /// Returns the placeholder for a field of a record; nil if the formats can omit the value.
   package static func value(_ field: Field, of record: RecordDraft) -> Value? {
-    if record.kind == Registry.category, field.name == "displayName" {
-      return record[Registry.category.number("name")] ?? .text("")
+    if record.kind == Kind.category, field.name == "displayName" {
+      return record[Kind.category.number("name")] ?? .text("")
     }
     return byKind[record.kind]?[field.name]
   }
 
   private static let byKind: [Kind: [String: Value]] = [
-    Registry.profile: profile,
-    Registry.category: category,
-    Registry.habit: habit,
-    Registry.trip: ["createdDate": .integer(0), "isProtected": .bool(false)],
-    Registry.lodging: place,
-    Registry.activity: place,
-    Registry.transportation: ["paid": .text("none"), "type": .text("car")],
-    Registry.address: ["location": .array([.float(0), .float(0)])],
-    Registry.attachment: ["fileSize": .integer(0), "createdDate": .integer(0)],
+    Kind.profile: profile,
+    Kind.category: category,
+    Kind.habit: habit,
+    Kind.trip: ["createdDate": .integer(0), "isProtected": .bool(false)],
+    Kind.lodging: place,
+    Kind.activity: place,
+    Kind.transportation: ["paid": .text("none"), "type": .text("car")],
+    Kind.address: ["location": .array([.float(0), .float(0)])],
+    Kind.attachment: ["fileSize": .integer(0), "createdDate": .integer(0)],
   ]
 
   private static let profile: [String: Value] = [
     "appearance": .text("system"), "currentTimezone": .text("UTC"), "homeTimezone": .text("UTC"),
     "displayTimezoneMode": .text("current"), "timezoneChangeHistory": .array([]), "createdAt": .integer(0),
-    "updatedAt": .integer(0), "profileId": .bytes(Registry.profileID.bytes),
+    "updatedAt": .integer(0), "profileId": .bytes(FixedRecords.profile.id.bytes),
   ]
 
   private static let category: [String: Value] = [

@@ -90,15 +90,15 @@ struct LogRow: Sendable {
   let offset: Int?
   let unknownKeys: [String]
 
-  private static let habitField = Registry.habitEntry.number("habitID")
-  private static let dateField = Registry.habitEntry.number("date")
-  private static let valueField = Registry.habitEntry.number("value")
+  private static let habitField = Kind.habitEntry.number("habitID")
+  private static let dateField = Kind.habitEntry.number("date")
+  private static let valueField = Kind.habitEntry.number("value")
 
   var isZoneKnown: Bool { zone == nil || offset != nil }
 
   var draft: RecordDraft {
     RecordDraft(
-      Registry.habitEntry, id,
+      Kind.habitEntry, id,
       ascending: [
         FieldValue(Self.habitField, .bytes(habit.bytes)),
         FieldValue(

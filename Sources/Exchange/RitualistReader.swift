@@ -1,5 +1,6 @@
 import JSONDocument
 import Records
+import Replication
 import Wire
 
 /// Reads Ritualist's JSON export.
@@ -25,7 +26,7 @@ struct RitualistReader {
       let isRead = reader.attempt(Location("habits", index)) { (reader) throws(RowError) in
         try reader.readHabit(row)
       }
-      if !isRead, let id, reader.builder.draft(Registry.habit, id) == nil { reader.skippedHabits.insert(id) }
+      if !isRead, let id, reader.builder.draft(Kind.habit, id) == nil { reader.skippedHabits.insert(id) }
     }
     readLogs(text)
     return builder.plan(.ritualist)
@@ -66,9 +67,9 @@ struct RitualistReader {
   private mutating func readCategory(_ json: JSON) throws(RowError) {
     let row = try Row(json)
     guard let key = try row.text("id"), !key.isEmpty else { throw RowError("it has no id") }
-    var draft = RecordDraft(Registry.category, RecordID(kind: Registry.category, key: key))
-    try row.read(Self.categoryKeys, of: Registry.category, into: &draft)
-    draft[Registry.category.number("key")] = .text(key)
+    var draft = RecordDraft(Kind.category, RecordID(kind: Kind.category, key: key))
+    try row.read(Self.categoryKeys, of: Kind.category, into: &draft)
+    draft[Kind.category.number("key")] = .text(key)
     builder.noteUnknownKeys(json, known: Set(Self.categoryKeys + ["id"]), in: "categories")
     try builder.add(draft, isComplete: true)
   }
@@ -81,7 +82,7 @@ struct RitualistReader {
   private static let allHabitKeys = Set(habitKeys + ["id", "kind", "locationConfiguration"])
 
   private mutating func readHabit(_ json: JSON) throws(RowError) {
-    let kind = Registry.habit
+    let kind = Kind.habit
     let row = try Row(json)
     var draft = RecordDraft(kind, try row.id())
     try row.read(Self.habitKeys, of: kind, into: &draft)
@@ -106,7 +107,7 @@ struct RitualistReader {
   private static let allPlaceKeys = Set(placeKeys + ["latitude", "longitude", "isEnabled"])
 
   private mutating func readPlace(_ habit: Row, into draft: inout RecordDraft) throws(RowError) {
-    let kind = Registry.habit
+    let kind = Kind.habit
     guard let json = habit.present("locationConfiguration") else {
       // Without a place, its other properties are meaningless, and are left unchanged.
       draft[kind.number("location")] = .null
@@ -124,7 +125,7 @@ struct RitualistReader {
 
   // MARK: Logs
 
-  private static let startField = Registry.habit.number("startDate")
+  private static let startField = Kind.habit.number("startDate")
 
   private mutating func readLogs(_ text: JSONText) {
     let logs = RitualistEntries(text, zones, without: skippedHabits)
@@ -141,7 +142,7 @@ struct RitualistReader {
     if !row.isZoneKnown, let zone = row.zone {
       builder.count("habitLogs: the time zone \(zone) is unknown, so the day is the UTC day")
     }
-    guard let held = builder.draft(Registry.habit, row.habit) else {
+    guard let held = builder.draft(Kind.habit, row.habit) else {
       builder.count("habitLogs: a log belongs to a habit that is not in the file")
       return
     }
@@ -168,9 +169,9 @@ struct RitualistReader {
     }
     attempt(Location("profile")) { (reader) throws(RowError) in
       let row = try Row(profile)
-      var draft = RecordDraft(Registry.profile, Registry.profileID)
-      try row.read(Self.profileKeys, of: Registry.profile, into: &draft)
-      draft[Registry.profile.number("appearance")] = try reader.appearance(row)
+      var draft = RecordDraft(Kind.profile, FixedRecords.profile.id)
+      try row.read(Self.profileKeys, of: Kind.profile, into: &draft)
+      draft[Kind.profile.number("appearance")] = try reader.appearance(row)
       reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")
       reader.readAvatar(text, into: &draft)
       reader.readMetadata(text, into: &draft)
@@ -192,7 +193,7 @@ struct RitualistReader {
   }
 
   private mutating func readAvatar(_ text: JSONText, into draft: inout RecordDraft) {
-    let field = Registry.profile.number("avatar")
+    let field = Kind.profile.number("avatar")
     draft[field] = .null
     attempt(Location("avatar")) { (_) throws(RowError) in
       guard let avatar = text["avatar"],
@@ -203,7 +204,7 @@ struct RitualistReader {
   }
 
   private mutating func readMetadata(_ text: JSONText, into draft: inout RecordDraft) {
-    let kind = Registry.profile
+    let kind = Kind.profile
     draft[kind.number("profileId")] = .null
     draft[kind.number("lastSynced")] = .null
     guard let metadata = text["syncMetadata"], !metadata.isNull else { return }

@@ -1,6 +1,7 @@
 import FileFormat
 import JSONDocument
 import Records
+import Replication
 import Wire
 
 /// Writes Ritualist's JSON export, with sorted keys and without the keys of missing optional values.
@@ -17,7 +18,7 @@ struct RitualistWriter {
 
   mutating func write() -> ExportedFile {
     var file: JSON = ["exportedAt": fileTime(now)]
-    let profile = source.record(Registry.profile, Registry.profileID)
+    let profile = source.record(Kind.profile, FixedRecords.profile.id)
     if let profile, profile.text("name") != nil {
       file["profile"] = object(profile, Self.profileFields)
     } else {
@@ -27,9 +28,9 @@ struct RitualistWriter {
     file["syncMetadata"] = metadata(profile)
     file["categories"] = .array(categories())
     file["habits"] = .array(
-      source.records(Registry.habit) { $0.integer("displayOrder") ?? 0 }.map(habit))
+      source.records(Kind.habit) { $0.integer("displayOrder") ?? 0 }.map(habit))
     file["habitLogs"] = .array(
-      source.records(Registry.habitEntry) { $0.held("date").time ?? 0 }.compactMap(log))
+      source.records(Kind.habitEntry) { $0.held("date").time ?? 0 }.compactMap(log))
     return ExportedFile(
       file, .init(isPretty: true, sortsKeys: true), files: files, warnings: warnings)
   }
@@ -78,7 +79,7 @@ struct RitualistWriter {
 
   private func metadata(_ profile: RecordDraft?) -> JSON {
     var metadata: JSON = [
-      "profileId": .string((profile?.reference("profileId") ?? Registry.profileID).uuid)
+      "profileId": .string((profile?.reference("profileId") ?? FixedRecords.profile.id).uuid)
     ]
     metadata["lastSynced"] = profile?.integer("lastSynced").map(fileTime)
     return metadata
@@ -91,7 +92,7 @@ struct RitualistWriter {
   ]
 
   private func categories() -> [JSON] {
-    source.records(Registry.category) { $0.integer("order") ?? 0 }.map { category in
+    source.records(Kind.category) { $0.integer("order") ?? 0 }.map { category in
       var object = object(category, Self.categoryFields)
       object["id"] = .string(category.text("key") ?? category.id.uuid)
       return object

@@ -37,10 +37,10 @@ struct SurmaiReader {
       try reader.readTransportation(row, id, place)
     }
     each(text, "lodgings") { (reader, row, place) throws(RowError) in
-      try reader.readPlace(row, Registry.lodging, id, place)
+      try reader.readPlace(row, Kind.lodging, id, place)
     }
     each(text, "activities") { (reader, row, place) throws(RowError) in
-      try reader.readPlace(row, Registry.activity, id, place)
+      try reader.readPlace(row, Kind.activity, id, place)
     }
     each(text, "expenses") { (reader, row, _) throws(RowError) in try reader.readExpense(row) }
     each(text, "attachments") { (_, _, _) throws(RowError) in
@@ -79,7 +79,7 @@ struct SurmaiReader {
   ]
 
   private mutating func readTrip(_ json: JSON) throws(RowError) -> RecordID {
-    let kind = Registry.trip
+    let kind = Kind.trip
     let row = try Row(json, emptyTextIsNull: true)
     var draft = RecordDraft(kind, try id(row, kind))
     draft[kind.number("name")] = .text(try row.text("name") ?? "")
@@ -163,7 +163,7 @@ struct SurmaiReader {
   ]
 
   private mutating func readTransportation(_ row: Row, _ trip: RecordID, _ place: Location) throws(RowError) {
-    let kind = Registry.transportation
+    let kind = Kind.transportation
     var draft = try item(row, kind, trip)
     let about = row.present("metadata")
     let (origin, destination) = (try row.text("origin"), try row.text("destination"))
@@ -215,7 +215,7 @@ struct SurmaiReader {
       try row.text("address").map { .text($0.replacing("\r\n", with: "\n")) } ?? .null
     draft[kind.number("organizationId")] = try organizations.reference(provider(about), in: &builder)
     draft[kind.number("notes")] = notes(try row.text("description"), try row.text("link"))
-    if kind == Registry.lodging, let type = try row.text("type"), type != "hotel" {
+    if kind == Kind.lodging, let type = try row.text("type"), type != "hotel" {
       builder.count("lodgings: the type \"\(type.prefix(40))\" is not supported and is left out")
     }
     try builder.add(draft, isComplete: true)

@@ -1,5 +1,6 @@
 import JSONDocument
 import Records
+import Replication
 import Wire
 
 /// Reads Traveling Snails' JSON export.
@@ -57,12 +58,12 @@ struct TravelingSnailsReader {
   }
 
   private mutating func address(_ row: Row, id: RecordID) throws(RowError) -> RecordDraft {
-    var draft = RecordDraft(Registry.address, id)
-    try row.read(Self.addressKeys, of: Registry.address, into: &draft)
+    var draft = RecordDraft(Kind.address, id)
+    try row.read(Self.addressKeys, of: Kind.address, into: &draft)
     let place = try row.coordinate()
     // In this format, the coordinates 0, 0 mean that the place is unknown.
     let isUnknown = place == .array([.float(0), .float(0)])
-    draft[Registry.address.number("location")] = isUnknown ? .null : place
+    draft[Kind.address.number("location")] = isUnknown ? .null : place
     builder.noteUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses")
     return draft
   }
@@ -73,10 +74,10 @@ struct TravelingSnailsReader {
   private static let allOrganizationKeys = Set(organizationKeys + ["id", "address"])
 
   private mutating func readOrganization(_ row: Row) throws(RowError) {
-    let kind = Registry.organization
+    let kind = Kind.organization
     let sourceID = try row.id()
-    let isNone = try row.text("name") == Registry.noneName
-    var draft = RecordDraft(kind, isNone ? Registry.noneID : sourceID)
+    let isNone = try row.text("name") == FixedRecords.noneName
+    var draft = RecordDraft(kind, isNone ? FixedRecords.none.id : sourceID)
     try row.read(Self.organizationKeys, of: kind, into: &draft)
     draft[kind.number("address")] = try addressReference(row, organization: sourceID)
     builder.noteUnknownKeys(row.json, known: Self.allOrganizationKeys, in: "organizations")
@@ -88,8 +89,8 @@ struct TravelingSnailsReader {
   /// Adds the organization None, which exists only once: if a file has several, each adds the values that the earlier
   /// ones lack.
   private mutating func addNone(_ row: RecordDraft) throws(RowError) {
-    let kind = Registry.organization
-    var merged = builder.draft(kind, Registry.noneID) ?? RecordDraft(kind, Registry.noneID)
+    let kind = Kind.organization
+    var merged = builder.draft(kind, FixedRecords.none.id) ?? RecordDraft(kind, FixedRecords.none.id)
     for field in row.fields where field.number != kind.number("name") && field.value != .null {
       if merged[field.number] == nil { merged[field.number] = field.value }
     }
@@ -109,9 +110,9 @@ struct TravelingSnailsReader {
       inner = try Row(json, emptyTextIsNull: true)
       let id =
         try inner.identifier("id")
-        ?? RecordID(kind: Registry.address, key: "organization \(organization.uuid)")
+        ?? RecordID(kind: Kind.address, key: "organization \(organization.uuid)")
       let draft = try address(inner, id: id)
-      if let listed = builder.draft(Registry.address, id) {
+      if let listed = builder.draft(Kind.address, id) {
         if listed != draft {
           builder.count("organizations: an address differs from the one in \"addresses\", which is used")
         }
@@ -134,13 +135,13 @@ struct TravelingSnailsReader {
     ])
 
   private static let sections: [(ids: String, rows: String, kind: Kind)] = [
-    ("transportation", "embeddedTransportation", Registry.transportation),
-    ("lodging", "embeddedLodging", Registry.lodging),
-    ("activities", "embeddedActivities", Registry.activity),
+    ("transportation", "embeddedTransportation", Kind.transportation),
+    ("lodging", "embeddedLodging", Kind.lodging),
+    ("activities", "embeddedActivities", Kind.activity),
   ]
 
   private mutating func readTrip(_ row: Row, at place: Location) throws(RowError) {
-    let kind = Registry.trip
+    let kind = Kind.trip
     let id = try row.id()
     var draft = RecordDraft(kind, id)
     try row.read(Self.tripKeys, of: kind, into: &draft)
@@ -182,7 +183,7 @@ struct TravelingSnailsReader {
     }
   }
 
-  private static let costField = Registry.lodging.number("cost")
+  private static let costField = Kind.lodging.number("cost")
   private static let itemKeys = ["name", "paid", "notes"]
   private static let transportationKeys = itemKeys + ["type", "confirmation"]
   private static let placeKeys = itemKeys + ["reservation", "customLocationName", "hideLocation"]
@@ -195,7 +196,7 @@ struct TravelingSnailsReader {
   private mutating func item(_ row: Row, _ kind: Kind, trip: RecordID) throws(RowError) -> RecordDraft {
     var draft = RecordDraft(kind, try row.id())
     try row.read(
-      kind == Registry.transportation ? Self.transportationKeys : Self.placeKeys, of: kind, into: &draft)
+      kind == Kind.transportation ? Self.transportationKeys : Self.placeKeys, of: kind, into: &draft)
     if draft[kind.number("name")] == .null { draft[kind.number("name")] = .text("") }
     draft[kind.number("trip")] = .bytes(trip.bytes)
     draft[kind.number("start")] = try row.instant("start", zone: "startTZId")
@@ -208,8 +209,8 @@ struct TravelingSnailsReader {
 
   private mutating func organization(_ row: Row) throws(RowError) -> Value {
     guard let id = try row.identifier("organizationId") else { return .null }
-    if noneIDs.contains(id) { return .bytes(Registry.noneID.bytes) }
-    if builder.draft(Registry.organization, id) == nil, id != Registry.noneID {
+    if noneIDs.contains(id) { return .bytes(FixedRecords.none.id.bytes) }
+    if builder.draft(Kind.organization, id) == nil, id != FixedRecords.none.id {
       builder.count("an item names an organization that is not in the file")
     }
     return .bytes(id.bytes)
@@ -234,7 +235,7 @@ struct TravelingSnailsReader {
   private static let allAttachmentKeys = Set(attachmentKeys + ["id", "parentType", "parentId", "fileData"])
 
   private mutating func readAttachment(_ row: Row, at place: Location) throws(RowError) {
-    let kind = Registry.attachment
+    let kind = Kind.attachment
     var draft = RecordDraft(kind, try row.id())
     try row.read(Self.attachmentKeys, of: kind, into: &draft)
     draft[kind.number("parent")] = try owner(row)
@@ -255,8 +256,8 @@ struct TravelingSnailsReader {
       builder.count("attachments: an attachment has no parent")
       return .null
     }
-    guard let kind = Registry.owners.first(where: { $0.name == word }) else {
-      let words = Registry.owners.map(\.name).joined(separator: ", ")
+    guard let kind = Kind.owners.first(where: { $0.name == word }) else {
+      let words = Kind.owners.map(\.name).joined(separator: ", ")
       throw RowError("parentType cannot be \"\(word)\": expected one of \(words)")
     }
     if builder.draft(kind, id) == nil {

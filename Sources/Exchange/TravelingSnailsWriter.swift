@@ -1,6 +1,7 @@
 import FileFormat
 import JSONDocument
 import Records
+import Replication
 import Wire
 
 /// Writes Traveling Snails' JSON export, which has empty strings for missing references and texts.
@@ -43,18 +44,18 @@ struct TravelingSnailsWriter {
   // MARK: Trips
 
   private static let sections: [(kind: Kind, ids: String, rows: String)] = [
-    (Registry.transportation, "transportation", "embeddedTransportation"),
-    (Registry.lodging, "lodging", "embeddedLodging"),
-    (Registry.activity, "activities", "embeddedActivities"),
+    (Kind.transportation, "transportation", "embeddedTransportation"),
+    (Kind.lodging, "lodging", "embeddedLodging"),
+    (Kind.activity, "activities", "embeddedActivities"),
   ]
 
   private mutating func trips() -> [JSON] {
-    let trips = source.records(Registry.trip) { $0.integer("startDate") ?? Int64.max }
+    let trips = source.records(Kind.trip) { $0.integer("startDate") ?? Int64.max }
       .filter { onlyTrip == nil || $0.id == onlyTrip }
     var itemsOfTrips: [Kind: [RecordID: [RecordDraft]]] = [:]
     for section in Self.sections {
       for item in source.records(section.kind, by: { $0.held("start").time ?? Int64.max }) {
-        guard let trip = item.reference("trip"), source.record(Registry.trip, trip) != nil else {
+        guard let trip = item.reference("trip"), source.record(Kind.trip, trip) != nil else {
           warnings.append("\(section.kind.name) \(item.id.uuid) belongs to no trip and is left out")
           continue
         }
@@ -113,7 +114,7 @@ struct TravelingSnailsWriter {
       .init("paid", .string(item.text("paid") ?? "none")),
       .init("organizationId", .string(organization?.uuid ?? "")),
     ]
-    if item.kind == Registry.transportation {
+    if item.kind == Kind.transportation {
       members.append(.init("type", .string(item.text("type") ?? "car")))
       members += text(item, ["confirmation"])
     } else {
@@ -148,18 +149,18 @@ struct TravelingSnailsWriter {
   // MARK: Organizations and addresses
 
   private func organizations() -> (rows: [JSON], records: [RecordDraft]) {
-    let others = source.records(Registry.organization) { ($0.text("name") ?? "").lowercased() }
-      .filter { $0.id != Registry.noneID && (onlyTrip == nil || usedOrganizations.contains($0.id)) }
+    let others = source.records(Kind.organization) { ($0.text("name") ?? "").lowercased() }
+      .filter { $0.id != FixedRecords.none.id && (onlyTrip == nil || usedOrganizations.contains($0.id)) }
     let none =
-      source.record(Registry.organization, Registry.noneID)
-      ?? RecordDraft(Registry.organization, Registry.noneID)
+      source.record(Kind.organization, FixedRecords.none.id)
+      ?? RecordDraft(Kind.organization, FixedRecords.none.id)
     let records = [none] + others
     return (records.map(organization), records)
   }
 
   private func organization(_ record: RecordDraft) -> JSON {
-    let name = record.id == Registry.noneID ? Registry.noneName : record.text("name") ?? ""
-    let address = record.reference("address").flatMap { source.record(Registry.address, $0) }
+    let name = record.id == FixedRecords.none.id ? FixedRecords.noneName : record.text("name") ?? ""
+    let address = record.reference("address").flatMap { source.record(Kind.address, $0) }
     return .object(
       [.init("id", .string(record.id.uuid)), .init("name", .string(name))]
         + text(record, ["phone", "email", "website", "logoURL", "cachedLogoFilename"])
@@ -168,7 +169,7 @@ struct TravelingSnailsWriter {
 
   private func addresses(_ organizations: [RecordDraft]) -> [JSON] {
     let used = Set(organizations.compactMap { $0.reference("address") })
-    return source.records(Registry.address).filter { onlyTrip == nil || used.contains($0.id) }.map(
+    return source.records(Kind.address).filter { onlyTrip == nil || used.contains($0.id) }.map(
       address)
   }
 
@@ -187,7 +188,7 @@ struct TravelingSnailsWriter {
 
   private mutating func attachments() -> [JSON] {
     var rows: [JSON] = []
-    for record in source.records(Registry.attachment) {
+    for record in source.records(Kind.attachment) {
       let owner = record.held("parent").part(1).recordID
       if onlyTrip != nil, !(owner.map(usedItems.contains) ?? false) { continue }
       rows.append(attachment(record))
@@ -198,7 +199,7 @@ struct TravelingSnailsWriter {
   private mutating func attachment(_ record: RecordDraft) -> JSON {
     let parent = record.held("parent")
     var kind: Kind?
-    if case .integer(let number) = parent.part(0) { kind = Registry.kind(number: number) }
+    if case .integer(let number) = parent.part(0) { kind = source.schema.kind(number: number) }
     var members: [JSON.Member] =
       [.init("id", .string(record.id.uuid))]
       + text(

@@ -55,8 +55,8 @@ struct TripItFeed {
   private mutating func readTrip(_ event: CalendarEvent, _ builder: inout PlanBuilder) {
     guard let days = event.days else { return }
     var draft = CalendarItem.trip(
-      RecordID(event: event.uid, Registry.trip), event.name, days.first, days.last)
-    draft[Registry.trip.number("notes")] = event.notes.map(Value.text) ?? .null
+      RecordID(event: event.uid, Kind.trip), event.name, days.first, days.last)
+    draft[Kind.trip.number("notes")] = event.notes.map(Value.text) ?? .null
     do throws(RowError) {
       try builder.add(draft, isComplete: true)
     } catch {
@@ -115,9 +115,9 @@ struct TripItFeed {
   }
 
   private static let halves: [(prefix: String, isStart: Bool, kind: Kind)] = [
-    ("Check-in: ", true, Registry.lodging), ("Check-out: ", false, Registry.lodging),
-    ("Pick-up Rental Car: ", true, Registry.transportation),
-    ("Drop-off Rental Car: ", false, Registry.transportation),
+    ("Check-in: ", true, Kind.lodging), ("Check-out: ", false, Kind.lodging),
+    ("Pick-up Rental Car: ", true, Kind.transportation),
+    ("Drop-off Rental Car: ", false, Kind.transportation),
   ]
 
   private static func half(_ name: String) -> Half? {
@@ -169,8 +169,8 @@ struct TripItFeed {
       draft[kind.number("end")] = other?.event.start.value ?? (half.isStart ? .null : item.event.start.value)
       if !half.isStart { draft[kind.number("start")] = .null }
     }
-    if kind == Registry.transportation { draft[kind.number("type")] = vehicle.map(Value.text) ?? .null }
-    let code = kind == Registry.transportation ? "confirmation" : "reservation"
+    if kind == Kind.transportation { draft[kind.number("type")] = vehicle.map(Value.text) ?? .null }
+    let code = kind == Kind.transportation ? "confirmation" : "reservation"
     draft[kind.number(code)] = Self.confirmation(item.event.notes).map(Value.text) ?? .null
     do throws(RowError) {
       draft[kind.number("organizationId")] = try organization(item, &builder, &organizations)
@@ -184,14 +184,14 @@ struct TripItFeed {
 
   private static func kind(_ item: Item) -> (Kind, vehicle: String?) {
     switch item.marker.lowercased() {
-    case "flight": (Registry.transportation, "plane")
-    case "rail", "train": (Registry.transportation, "train")
-    case "car rental", "ground transportation", "car": (Registry.transportation, "car")
-    case "cruise", "ferry": (Registry.transportation, "boat")
+    case "flight": (Kind.transportation, "plane")
+    case "rail", "train": (Kind.transportation, "train")
+    case "car rental", "ground transportation", "car": (Kind.transportation, "car")
+    case "cruise", "ferry": (Kind.transportation, "boat")
     // Directions are a journey without a means of transport.
-    case "directions": (Registry.transportation, nil)
-    case "lodging": (Registry.lodging, nil)
-    default: item.half?.kind == Registry.lodging ? (Registry.lodging, nil) : (Registry.activity, nil)
+    case "directions": (Kind.transportation, nil)
+    case "lodging": (Kind.lodging, nil)
+    default: item.half?.kind == Kind.lodging ? (Kind.lodging, nil) : (Kind.activity, nil)
     }
   }
 

@@ -1,3 +1,4 @@
+package import Records
 package import Storage
 
 #if canImport(Glibc)
@@ -111,15 +112,19 @@ package struct Disk {
 extension Home {
   /// Opens the store. If the disk is completely full, this frees the ballast.
   ///
-  /// - Parameter isLocked: whether the caller holds the lock of the home.
+  /// - Parameters:
+  ///   - apps: apps whose kinds of records the store is to know from now on.
+  ///   - isLocked: whether the caller holds the lock of the home.
   /// - Throws: `WaymarkError` if there is no store: a missing one is never replaced by an empty one.
-  package func openStore(isLocked: Bool = false) throws -> sending Store {
+  package func openStore(
+    adding apps: [AppSchema] = [], isLocked: Bool = false
+  ) throws -> sending Store {
     guard hasStore else { throw WaymarkError.noStore(self) }
     do {
-      return try Store(path: store, isLocked: isLocked)
+      return try Store(path: store, adding: apps, isLocked: isLocked)
     } catch  where isNoRoom(error) {
       Ballast(self).release()
-      return try Store(path: store, isLocked: isLocked)
+      return try Store(path: store, adding: apps, isLocked: isLocked)
     }
   }
 }

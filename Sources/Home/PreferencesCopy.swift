@@ -29,7 +29,7 @@ extension PreferencesCopy {
 extension Store {
   /// Returns all settings that have a value, each with its key.
   package func settings() throws -> [(key: String, value: Value)] {
-    let kind = Registry.setting
+    let kind = Kind.setting
     return try records(RecordQuery(kind.number)).compactMap { record in
       guard case .text(let key)? = record[kind.number("key")], let value = record[kind.number("value")],
         !value.isEmpty

@@ -85,9 +85,9 @@ package struct StoreExport: Sendable {
   ///
   /// - Parameter step: called after each record; the store may change while it runs.
   package mutating func read(_ store: Store, step: () async throws -> Void) async throws {
-    source = ExportSource()
+    source = ExportSource(schema: store.schema)
     files = store.files
-    for kind in format.format.kinds {
+    for kind in format.format.kinds(store.schema) {
       let blobs = kind.fields.filter { $0.type == .blob }.map(\.number)
       for record in try store.records(RecordQuery(kind.number)) {
         source.add(RecordDraft(kind, record.key.id, record.fields))

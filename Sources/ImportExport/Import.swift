@@ -3,7 +3,7 @@ import FileFormat
 package import FileStore
 public import Foundation
 import Home
-import Records
+package import Records
 package import Replication
 package import Storage
 import Wire
@@ -93,12 +93,13 @@ package struct ImportedRecords: Sendable {
   ///
   /// - Parameters:
   ///   - format: the format of the file; nil to recognise the format by the content.
+  ///   - schema: the kinds that a full export can have.
   ///   - files: receives bytes that are too long for a field; nil for a preview.
   /// - Throws: `WaymarkError`, `FileStoreError`, or `CancellationError`.
   package static func plan(
-    _ file: URL, _ format: ImportFormat?, addingTo files: FileAddition?
+    _ file: URL, _ format: ImportFormat?, _ schema: Schema, addingTo files: FileAddition?
   ) throws -> ImportPlan {
-    var plan = try Self.plan(file, format) { next in try files?.write(next) ?? reference(next) }
+    var plan = try Self.plan(file, format, schema) { next in try files?.write(next) ?? reference(next) }
     try plan.replaceLongBytes { bytes in
       try Task.checkCancellation()
       return try files?.write(bytes).value ?? Blob.value(of: bytes)
@@ -115,12 +116,13 @@ package struct ImportedRecords: Sendable {
   }
 
   private static func plan(
-    _ file: URL, _ format: ImportFormat?,
+    _ file: URL, _ format: ImportFormat?, _ schema: Schema,
     _ keep: @escaping (() throws -> [UInt8]?) throws -> FileReference
   ) throws -> ImportPlan {
     let path = file.path(percentEncoded: false)
     do {
-      return try Importer.plan(try ImportFolder.source(path, keep: keep), format: format?.format)
+      return try Importer.plan(
+        try ImportFolder.source(path, keep: keep), format: format?.format, schema: schema)
     } catch let error as ExchangeError {
       // A reader that is cancelled reports that the file is damaged, so rule out a cancellation first.
       try Task.checkCancellation()

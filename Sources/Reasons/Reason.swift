@@ -339,6 +339,10 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case noContent = "no_content"
   /// The record has no such stored property.
   case unsupportedProperty = "unsupported_property"
+  /// The kinds of records that an app defines break a rule.
+  case schema
+  /// The node was opened without the schema that has this kind of record.
+  case unknownKind = "unknown_kind"
   /// The circle holds the maximum number of statements from the device.
   case tooManyStatements = "too_many_statements"
   /// This machine's clock disagrees with other devices.
@@ -786,6 +790,9 @@ extension Reason {
     case .nothingToUndo: ReasonText(.info, .none, "there is nothing to undo")
     case .noContent: ReasonText(.error, .time, "the content is not available")
     case .unsupportedProperty: ReasonText(.error, .command, "the record has no such stored property")
+    case .schema: ReasonText(.error, .command, "the kinds of records that an app defines break a rule")
+    case .unknownKind:
+      ReasonText(.error, .command, "the node was opened without the schema that has this kind of record")
     case .tooManyStatements:
       ReasonText(
         .error, .elsewhere, "the circle holds the maximum number of statements from the device")

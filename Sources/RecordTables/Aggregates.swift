@@ -9,6 +9,7 @@ import Wire
 /// batch, for the records that the batch changed.
 final class Aggregates {
   private let connection: Connection
+  private let schema: Schema
   private let hidden: HiddenWrites
   private let trips: TripSummaries
   private let addLive: Statement
@@ -31,8 +32,9 @@ final class Aggregates {
     let kind: KindNumber
   }
 
-  init(_ connection: Connection) throws {
+  init(_ connection: Connection, _ schema: Schema) throws {
     self.connection = connection
+    self.schema = schema
     hidden = try HiddenWrites(connection)
     trips = try TripSummaries(connection)
     addLive = try connection.prepare(
@@ -67,7 +69,7 @@ final class Aggregates {
   func reload() throws {
     dead = []
     forgetBatch()
-    for kind in Registry.kinds where kind.canHaveChildren {
+    for kind in schema.kinds where schema.canHaveChildren(kind.number) {
       try connection.with("SELECT id FROM \(kind.table) WHERE life = 0") { row in
         while try row.step() {
           dead.insert(RecordKey(kind: kind.number, id: try row.recordID(0)))
@@ -85,14 +87,14 @@ final class Aggregates {
     guard mayHide(parent) else { return }
     hiddenDirty.insert(key)
     // The children of the record may have arrived before the record.
-    if kind.canHaveChildren { familiesDirty.insert(key) }
+    if schema.canHaveChildren(kind.number) { familiesDirty.insert(key) }
   }
 
   /// Returns whether the children of a record may be hidden, or may have been hidden before this batch. This is so if
   /// the record is or was dead, or has a parent itself.
   private func mayHide(_ parent: RecordKey) -> Bool {
     guard mayHideAny else { return false }
-    return dead.contains(parent) || revived.contains(parent) || Registry.kind(parent.kind)?.parent != nil
+    return dead.contains(parent) || revived.contains(parent) || schema.kind(parent.kind)?.parent != nil
   }
 
   private var mayHideAny: Bool { !dead.isEmpty || !revived.isEmpty }
@@ -105,7 +107,7 @@ final class Aggregates {
     noteDeath(key, from: old, to: new)
     let before = old.flatMap { kind.parent(of: $0) }
     let after = kind.parent(of: new)
-    if kind.canHaveChildren {
+    if schema.canHaveChildren(kind.number) {
       if isDead { dead.insert(key) } else if dead.remove(key) != nil { revived.insert(key) }
       let hasMoved = before != after || old?.stamps[Fields.life] != new.stamps[Fields.life]
       // Without a parent, a record and its children are hidden too. The value that names it may arrive after the set.
@@ -155,7 +157,7 @@ final class Aggregates {
 
   /// Marks all descendants of a record as changed.
   private func addFamily(of key: RecordKey, _ report: inout CommitReport) throws {
-    for child in Registry.kind(key.kind)?.childKinds ?? [] {
+    for child in schema.children(of: key.kind) {
       report.kinds.insert(child.number)
       guard let condition = child.belongs(to: key.kind) else { continue }
       let ids = try connection.with("SELECT id FROM \(child.table) WHERE \(condition)") { row in
@@ -169,8 +171,8 @@ final class Aggregates {
       for id in ids {
         let member = RecordKey(kind: child.number, id: id)
         hiddenDirty.insert(member)
-        if FileFields.byKind[child.number] != nil { report.owned.insert(member) }
-        if child.canHaveChildren { try addFamily(of: member, &report) }
+        if schema.fileFields[child.number] != nil { report.owned.insert(member) }
+        if schema.canHaveChildren(child.number) { try addFamily(of: member, &report) }
       }
     }
   }

@@ -26,7 +26,7 @@ package struct DayIndex {
   }
 
   package static let index: (name: String, sql: String) = {
-    guard let index = RecordSchema.parentIndex(Registry.habitEntry) else {
+    guard let index = RecordSchema.parentIndex(Kind.habitEntry) else {
       preconditionFailure("the kind of habit entries has no parent")
     }
     return index

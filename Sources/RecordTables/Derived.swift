@@ -1,7 +1,7 @@
 // Sources/store.md, "What is derived"
 
 import LogStorage
-import Records
+package import Records
 import Replication
 package import SQLite
 import Wire
@@ -11,23 +11,25 @@ package enum Derived {
   private static let key = "derived"
 
   /// Whether the tables have the schema of this version.
-  package static func isCurrent(_ connection: Connection) throws -> Bool {
+  package static func isCurrent(_ connection: Connection, _ schema: Schema) throws -> Bool {
     try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
       try row.bind(1, key)
-      return try row.step() && row.text(0) == RecordSchema.fingerprint
+      return try row.step() && row.text(0) == RecordSchema(schema).fingerprint
     }
   }
 
   /// Drops the existing derived tables, and creates them again, empty except for the seeds.
   ///
-  /// - Parameter kept: all tables that are not derived.
-  package static func create(_ connection: Connection, keeping kept: [String]) throws {
+  /// - Parameters:
+  ///   - schema: the kinds that get tables of their own.
+  ///   - kept: all tables that are not derived.
+  package static func create(_ connection: Connection, _ schema: Schema, keeping kept: [String]) throws {
     for (name, type) in try existing(connection, besides: kept) {
       try connection.execute("DROP \(type) \(name)")
     }
-    try connection.execute(RecordSchema.derived)
+    try connection.execute(RecordSchema(schema).derived)
     try seed(connection)
-    try MetaTable.set(key, RecordSchema.fingerprint, connection)
+    try MetaTable.set(key, RecordSchema(schema).fingerprint, connection)
   }
 
   private static func existing(
@@ -52,11 +54,11 @@ package enum Derived {
     var none = StoredRow(life: true, stamps: Stamps(common: 0))
     none.stamps.set(Fields.life, 0)
     none.stamps.set(FixedRecords.organizationName, 0)
-    none.contents[FixedRecords.organizationName] = Value.text("None").encoded
-    try RecordTable(FixedRecords.none.kind, connection).write(none, FixedRecords.none.id)
+    none.contents[FixedRecords.organizationName] = Value.text(FixedRecords.noneName).encoded
+    try RecordTable(FixedRecords.none.kind, .builtIn, connection).write(none, FixedRecords.none.id)
     var profile = StoredRow(life: true, stamps: Stamps(common: 0))
     profile.stamps.set(Fields.life, 0)
-    try RecordTable(FixedRecords.profile.kind, connection).write(profile, FixedRecords.profile.id)
+    try RecordTable(FixedRecords.profile.kind, .builtIn, connection).write(profile, FixedRecords.profile.id)
     try connection.execute(
       """
       INSERT INTO child_counts(parent_kind, parent, kind, live)

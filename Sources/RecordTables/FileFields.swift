@@ -1,35 +1,28 @@
 // Protocol/files.md, "What a device keeps"
 
 package import FileFormat
-import Records
+package import Records
 package import Replication
 import Wire
 
-/// The fields that can name a file.
+/// Reads the files that fields name.
 package enum FileFields {
-  /// Kinds without such a field are missing.
-  package static let byKind: [KindNumber: [FieldNumber]] = {
-    var found: [KindNumber: [FieldNumber]] = [:]
-    for kind in Registry.kinds where !kind.fileColumns.isEmpty {
-      found[kind.number] = kind.fileColumns.map(\.field)
-    }
-    return found
-  }()
-
   /// Returns the file that the content of a field names.
   package static func file(_ content: [UInt8]) -> FileReference? {
     (try? Value(encoded: content[...])).flatMap { FileReference($0) }
   }
+}
 
+extension Schema {
   /// Returns the files that the content of a cell names. The content of a whole record is a map of its fields.
-  package static func files(in content: [UInt8], of kind: KindNumber, _ field: FieldNumber) -> [FileReference]
+  package func files(in content: [UInt8], of kind: KindNumber, _ field: FieldNumber) -> [FileReference]
   {
-    guard let fields = byKind[kind] else { return [] }
+    guard let fields = fileFields[kind] else { return [] }
     guard kind.mergeClass == .wholeRecord, field == Fields.life else {
-      return fields.contains(field) ? [file(content)].compactMap(\.self) : []
+      return fields.contains(field) ? [FileFields.file(content)].compactMap(\.self) : []
     }
     let contents = (try? decodedFields(content)) ?? [:]
-    return fields.compactMap { contents[$0].flatMap(file) }
+    return fields.compactMap { contents[$0].flatMap(FileFields.file) }
   }
 }
 

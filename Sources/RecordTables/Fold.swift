@@ -2,7 +2,7 @@
 
 import FileFormat
 package import LogStorage
-import Records
+package import Records
 package import Replication
 package import SQLite
 package import Wire
@@ -42,6 +42,7 @@ package import Wire
 /// Applies change sets to the record tables. `Merge` decides which write wins. Nothing here depends on particular
 /// kinds, so records of unknown kinds are folded too.
 package final class Fold {
+  package let schema: Schema
   package let causality: Causality
   package let digests: Digests
   private let connection: Connection
@@ -66,17 +67,18 @@ package final class Fold {
   /// the same fields, as is usual.
   private var packed: (number: Int64, fields: [FieldNumber], stamps: [UInt8]) = (0, [], [])
 
-  package init(_ connection: Connection, _ logs: ChangeSetLogs) throws {
+  package init(_ connection: Connection, _ logs: ChangeSetLogs, _ schema: Schema) throws {
     self.connection = connection
+    self.schema = schema
     causality = try Causality(connection, logs)
     digests = try Digests(connection)
     recordWrites = try RecordWrites(connection)
     undos = try Undos(connection)
-    siblings = try Siblings(connection)
-    aggregates = try Aggregates(connection)
+    siblings = try Siblings(connection, schema)
+    aggregates = try Aggregates(connection, schema)
     erasures = try Erasures(connection)
     missing = try MissingValues(connection)
-    heldErases = try HeldErases(connection)
+    heldErases = try HeldErases(connection, schema)
     ranks = try WholeRecordRanks(connection)
     dayIndex = try DayIndex(connection)
   }
@@ -117,7 +119,7 @@ package final class Fold {
 
   package func table(_ kind: KindNumber) throws -> RecordTable {
     if let known = tables[kind] { return known }
-    let table = try RecordTable(kind, connection)
+    let table = try RecordTable(kind, schema, connection)
     tables[kind] = table
     return table
   }
@@ -496,7 +498,7 @@ package final class Fold {
 
   /// Notes the files that a row may have stopped naming, and those of a row that died or came back to life.
   private func noteFiles(_ old: StoredRow, _ new: StoredRow, _ kind: KindNumber) {
-    for field in FileFields.byKind[kind] ?? [] {
+    for field in schema.fileFields[kind] ?? [] {
       let (before, after) = (old.contents[field], new.contents[field])
       guard before != after || old.life != new.life else { continue }
       for content in [before, after] {

@@ -87,10 +87,12 @@ package final class HeldErases {
     """
 
   private let connection: Connection
+  private let schema: Schema
   private let select: Statement
   private let insert: Statement
 
-  init(_ connection: Connection) throws {
+  init(_ connection: Connection, _ schema: Schema) throws {
+    self.schema = schema
     self.connection = connection
     select = try connection.prepare("SELECT due FROM held_erases WHERE id = ?1")
     insert = try connection.prepare(
@@ -204,7 +206,7 @@ package final class HeldErases {
 
   /// Returns the number of living records of a kind.
   private func living(_ kind: KindNumber) throws -> Int {
-    let table = Registry.kind(kind)?.table
+    let table = schema.kind(kind)?.table
     let rows = table ?? "other_rows WHERE kind = ?1"
     return try connection.with("SELECT count(*) FROM \(rows) \(table == nil ? "AND" : "WHERE") life = 1") {
       row in

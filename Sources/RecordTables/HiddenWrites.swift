@@ -40,7 +40,7 @@ extension Fold {
     var row = row
     // Parent kinds form no cycles, so the loop ends.
     while row.life == true {
-      guard let parent = Registry.kind(key.kind)?.parent(of: row),
+      guard let parent = schema.kind(key.kind)?.parent(of: row),
         let above = try table(parent.kind).row(parent.id)
       else { return nil }
       (key, row) = (parent, above)
@@ -99,7 +99,7 @@ final class HiddenWrites {
   private func hiding(
     _ key: RecordKey, _ row: StoredRow, _ fold: Fold, _ parents: inout [RecordKey: Hiding?]
   ) throws -> Hiding? {
-    guard row.life == true, let parent = Registry.kind(key.kind)?.parent(of: row) else {
+    guard row.life == true, let parent = fold.schema.kind(key.kind)?.parent(of: row) else {
       return try fold.hiding(key, row)
     }
     if let known = parents[parent] { return known }

@@ -20,15 +20,6 @@ extension Kind {
     return "\(columns.id) = ?1" + (columns.kind.map { " AND \($0) = \(parent.rawValue)" } ?? "")
   }
 
-  /// The kinds whose records can be children of records of this kind.
-  package var childKinds: [Kind] { Registry.kinds.filter { $0.parentKinds.contains(number) } }
-
-  /// Whether records of this kind can have children.
-  package var canHaveChildren: Bool { Self.parents.contains(number) }
-
-  /// The kinds whose records can have children.
-  package static let parents = Set(Registry.kinds.flatMap(\.parentKinds))
-
   /// Returns the parent that a cell's content refers to; nil if it refers to none, or to a record that can't be a
   /// parent.
   package func parentKey(_ content: ArraySlice<UInt8>) -> RecordKey? {
@@ -42,7 +33,7 @@ extension Kind {
     switch (type, value) {
     case (.owner, .array(let parts)):
       guard parts.count == 2, case .integer(let number) = parts[0], case .bytes(let bytes) = parts[1],
-        let kind = Registry.owners.first(where: { Int64($0.number.rawValue) == number })?.number,
+        let kind = Kind.owners.first(where: { Int64($0.number.rawValue) == number })?.number,
         let id = RecordID(bytes: bytes)
       else { return nil }
       return RecordKey(kind: kind, id: id)
@@ -54,19 +45,21 @@ extension Kind {
   package func parent(of row: StoredRow) -> RecordKey? {
     parent.flatMap { row.contents[$0] }.flatMap { parentKey($0[...]) }
   }
+}
 
-  /// Returns an SQL condition that holds if the row, named `alias`, is alive and its parent is visible.
-  package func isVisible(_ alias: String) -> String {
+extension Schema {
+  /// Returns an SQL condition that holds if the row of a kind, named `alias`, is alive and its parent is visible.
+  package func isVisible(_ kind: Kind, _ alias: String) -> String {
     let lives = "\(alias).life = 1"
-    guard let columns = parentColumns else { return lives }
-    let parents = parentKinds.compactMap { number in
-      Registry.kind(number).map { parent in
+    guard let columns = kind.parentColumns else { return lives }
+    let parents = kind.parentKinds.compactMap { number in
+      self.kind(number).map { parent in
         let inner = "\(alias)p"
         let ofKind = columns.kind.map { "\(alias).\($0) = \(number.rawValue) AND " } ?? ""
         return "\(ofKind)EXISTS (SELECT 1 FROM \(parent.table) \(inner)"
-          + " WHERE \(inner).id = \(alias).\(columns.id) AND \(parent.isVisible(inner)))"
+          + " WHERE \(inner).id = \(alias).\(columns.id) AND \(isVisible(parent, inner)))"
       }
     }
-    return "\(lives) AND (\(parents.joined(separator: " OR ")))"
+    return "\(lives) AND (\(parents.isEmpty ? "0" : parents.joined(separator: " OR ")))"
   }
 }

@@ -3,10 +3,14 @@
 import Records
 
 /// The tables and views that folding the log fills.
-enum RecordSchema {
+struct RecordSchema {
+  private let schema: Schema
+
+  init(_ schema: Schema) { self.schema = schema }
+
   /// The tables and views that are filled by folding the log.
-  static var derived: String {
-    derivedTables + Registry.kinds.map { table($0) + Views.sql($0) }.joined()
+  var derived: String {
+    Self.derivedTables + schema.kinds.map { table($0) + Views.sql($0, schema) }.joined()
   }
 
   /// `siblings.content` is NULL for an absent value. A row of `erasures` names a set that erases a record's earlier
@@ -67,7 +71,7 @@ enum RecordSchema {
     """
 
   /// Returns the table of a kind and the indexes needed to list its records.
-  private static func table(_ kind: Kind) -> String {
+  private func table(_ kind: Kind) -> String {
     let columns = kind.fields.flatMap(\.columns).map { "\($0.name) \($0.type.rawValue)" }
     var sql = """
       CREATE TABLE \(kind.table)(
@@ -76,12 +80,12 @@ enum RecordSchema {
       ) WITHOUT ROWID;
 
       """
-    if let index = parentIndex(kind) { sql += index.sql }
+    if let index = Self.parentIndex(kind) { sql += index.sql }
     for column in kind.fileColumns {
       sql += "CREATE INDEX \(kind.table)_by_\(column.id) ON \(kind.table)(\(column.id))"
       sql += " WHERE \(column.id) IS NOT NULL;\n"
     }
-    if kind.canHaveChildren {
+    if schema.canHaveChildren(kind.number) {
       sql += "CREATE INDEX \(kind.table)_dead ON \(kind.table)(id) WHERE life = 0;\n"
     }
     return sql
@@ -98,7 +102,7 @@ enum RecordSchema {
 
   /// A string that differs whenever the derived tables, or what the fold writes into them, would differ. If the string
   /// has changed, the log is folded again.
-  static var fingerprint: String { "fold \(foldVersion)\n" + derived }
+  var fingerprint: String { "fold \(Self.foldVersion)\n" + derived }
 
   /// The version of the fold. Increase it when the fold derives a different result from the same log.
   private static let foldVersion = 5

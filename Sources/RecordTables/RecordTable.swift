@@ -17,9 +17,9 @@ package final class RecordTable {
   /// Reused between rows to avoid an allocation for each.
   private var columns: [ColumnValue] = []
 
-  init(_ number: KindNumber, _ connection: Connection) throws {
+  init(_ number: KindNumber, _ schema: Schema, _ connection: Connection) throws {
     self.number = number
-    kind = Registry.kind(number)
+    kind = schema.kind(number)
     var column = Self.fixedColumns.count + 1
     places = (kind?.fields ?? []).map { field in
       defer { column += field.columns.count }

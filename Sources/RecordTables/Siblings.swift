@@ -2,6 +2,7 @@
 
 import FileFormat
 import LogStorage
+import Records
 import Replication
 import SQLite
 import Wire
@@ -40,6 +41,7 @@ struct Contest {
 /// A member can write one cell concurrently any number of times, so the cost of a write must not grow with the number
 /// of siblings: it inserts its own row, deletes the siblings that it has seen, and updates one row of the cell.
 final class Siblings {
+  private let schema: Schema
   private let selectCells: Statement
   private let selectAll: Statement
   private let selectOnBranch: Statement
@@ -56,7 +58,8 @@ final class Siblings {
   /// Up to this number, siblings are checked one by one.
   private static let few = 8
 
-  init(_ connection: Connection) throws {
+  init(_ connection: Connection, _ schema: Schema) throws {
+    self.schema = schema
     let cell = "kind = ?1 AND record = ?2 AND field = ?3"
     selectCells = try connection.prepare(
       "SELECT field, count FROM contested_cells WHERE kind = ?1 AND record = ?2")
@@ -152,12 +155,12 @@ final class Siblings {
   }
 
   private func noteFiles(_ record: RecordKey, _ field: FieldNumber, _ number: Int64) throws {
-    guard FileFields.byKind[record.kind] != nil else { return }
+    guard schema.fileFields[record.kind] != nil else { return }
     try bind(selectContent, record, field)
     try selectContent.bind(4, number)
     defer { selectContent.reset() }
     guard try selectContent.step() else { return }
-    formerFiles.formUnion(FileFields.files(in: selectContent.bytes(0), of: record.kind, field))
+    formerFiles.formUnion(schema.files(in: selectContent.bytes(0), of: record.kind, field))
   }
 
   private func seen(

@@ -39,7 +39,7 @@ final class TripSummaries {
 
   private func update(_ trip: RecordID) throws {
     var sum = Sum()
-    let counts = try [Registry.lodging, Registry.transportation, Registry.activity].map {
+    let counts = try [Kind.lodging, Kind.transportation, Kind.activity].map {
       try add($0, of: trip, to: &sum)
     }
     let sql = "INSERT OR REPLACE INTO trip_summaries VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"

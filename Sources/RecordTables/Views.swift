@@ -5,7 +5,7 @@ import Records
 /// SQL views for people who inspect the store. Each view contains the visible records of one kind, with ids and times
 /// as text.
 enum Views {
-  static func sql(_ kind: Kind) -> String {
+  static func sql(_ kind: Kind, _ schema: Schema) -> String {
     guard let view = kind.view else { return "" }
     var columns = ["\(uuid("r.id")) AS id"] + kind.fields.flatMap(columns)
     var source = "\(kind.table) r"
@@ -20,7 +20,7 @@ enum Views {
     return """
       CREATE VIEW \(view) AS SELECT
         \(columns.joined(separator: ", "))
-      FROM \(source) WHERE \(kind.isVisible("r"));
+      FROM \(source) WHERE \(schema.isVisible(kind, "r"));
 
       """
   }

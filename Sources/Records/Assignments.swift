@@ -6,9 +6,9 @@ package import Wire
 
 /// Finds the records that a user names on the command line by an id or a unique name.
 package protocol ReferenceResolver {
-  func record(_ kind: Kind, named name: String) throws -> RecordID
+  func record(_ kind: KindNumber, named name: String) throws -> RecordID
   /// Returns the text that identifies a record in exported files: its key, or else its id.
-  func key(_ kind: Kind, named name: String) throws -> String
+  func key(_ kind: KindNumber, named name: String) throws -> String
 }
 
 /// The error for a field name that a kind does not have.
@@ -83,11 +83,9 @@ package struct Assignments {
     case .owner: return try owner(field, texts, held: held)
     case .timestamp where kind.number == KindNumbers.habit: return try habitTime(field, texts)
     case .reference(let number):
-      guard let target = Registry.kind(number) else { return .null }
-      return .bytes(try resolver.record(target, named: text).bytes)
+      return .bytes(try resolver.record(number, named: text).bytes)
     case .keyReference(let number):
-      guard let target = Registry.kind(number) else { return .null }
-      return .text(try resolver.key(target, named: text))
+      return .text(try resolver.key(number, named: text))
     default:
       guard let value = scalar(text, field.type) else {
         throw FieldError(
@@ -273,10 +271,10 @@ extension Assignments {
         field: field.parts[texts[0] == nil ? 0 : 1], value: nil,
         allowed: "\(field.parts[0]) and \(field.parts[1]) together")
     }
-    guard let kind = Registry.owners.first(where: { $0.name == word }) else {
-      throw refused(field, 0, word, "one of \(Registry.owners.map(\.name).joined(separator: ", "))")
+    guard let kind = Kind.owners.first(where: { $0.name == word }) else {
+      throw refused(field, 0, word, "one of \(Kind.owners.map(\.name).joined(separator: ", "))")
     }
-    let id = try resolver.record(kind, named: name)
+    let id = try resolver.record(kind.number, named: name)
     return .owner(kind, id)
   }
 }
@@ -294,14 +292,8 @@ extension Value {
   }
 }
 
-extension Registry {
+extension Kind {
   /// The kinds that an attachment can belong to.
   package static let owners = [activity, lodging, transportation]
   static let ownerNumbers = owners.map(\.number).sorted()
-
-  /// Returns the kind with a number that is stored in a value; nil if the number is invalid or this version does not
-  /// know the kind.
-  package static func kind(number: Int64) -> Kind? {
-    UInt64(exactly: number).flatMap { KindNumber($0) }.flatMap { kind($0) }
-  }
 }

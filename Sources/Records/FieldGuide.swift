@@ -21,25 +21,25 @@ package struct FieldGuide: Hashable, Sendable {
 extension Kind {
   /// The fields that a person can type for records of this kind, in the order of the help. Fields that the program itself
   /// maintains are left out, and so are the parts of an organization's address, which are typed as its own.
-  package var fieldGuides: [FieldGuide] {
+  package func fieldGuides(_ schema: Schema) -> [FieldGuide] {
     fields.filter { $0.type != .bytes && !$0.isInternal }.flatMap { field -> [FieldGuide] in
       switch field.type {
-      case .reference(KindNumbers.address): Registry.address.fieldGuides
-      case .owner: Registry.owners.map { FieldGuide(parent: $0) }
-      default: (0..<field.typedPartCount).map { guide(field, part: $0) }
+      case .reference(KindNumbers.address): Kind.address.fieldGuides(schema)
+      case .owner: Kind.owners.map { FieldGuide(parent: $0) }
+      default: (0..<field.typedPartCount).map { guide(field, part: $0, schema) }
       }
     }
   }
 
   /// The field names that `add` and `edit` accept, one for each field or part.
-  package var assignableNames: [String] { fieldGuides.map(\.name) }
+  package var assignableNames: [String] { fieldGuides(.builtIn).map(\.name) }
 
-  private func guide(_ field: Field, part: Int) -> FieldGuide {
+  private func guide(_ field: Field, part: Int, _ schema: Schema) -> FieldGuide {
     let given = field.parts[part]
     let aliases = field.aliases.filter { $0.value == given }.keys.sorted()
-    let isFile = field.type == .blob && self == Registry.attachment
+    let isFile = field.type == .blob && self == Kind.attachment
     let name = isFile ? "file" : field.typedName(part: part)
-    let (type, values, example) = field.typed(part: part)
+    let (type, values, example) = field.typed(part: part, schema)
     return FieldGuide(
       name: name, others: ([given] + aliases).filter { $0 != name && !isFile }, type: type, values: values,
       initial: field.rule.isRequired && part != 1 || isFile ? "required" : part == 0 ? field.initialText : "",
@@ -90,7 +90,7 @@ extension Field {
   }
 
   /// Returns the type of a part in a word or two, the allowed values, and an example.
-  fileprivate func typed(part: Int) -> (type: String, values: String, example: String) {
+  fileprivate func typed(part: Int, _ schema: Schema) -> (type: String, values: String, example: String) {
     switch (type, part) {
     case (.bool, _): ("yes or no", "yes or no", "yes")
     case (.integer, _):
@@ -106,7 +106,7 @@ extension Field {
     case (.money, _): ("currency", "a code of ISO 4217", "EUR")
     case (.coordinate, 0): ("degrees", "from -90 to 90, together with \(parts[1])", "41.9")
     case (.coordinate, _): ("degrees", "from -180 to 180, together with \(parts[0])", "12.5")
-    case (.reference(let number), _), (.keyReference(let number), _): reference(number)
+    case (.reference(let number), _), (.keyReference(let number), _): reference(number, schema)
     case (.blob, _): ("file", "the path of a file", "photo.jpg")
     case (.list(let shape), _): ("list", shape.expectation, shape.sample)
     case (.owner, _), (.bytes, _): ("", type.expectation, "")
@@ -120,8 +120,10 @@ extension Field {
     return ("text", rule.charactersMax.map { "at most \($0) characters" } ?? "any text", "text")
   }
 
-  private func reference(_ number: KindNumber) -> (type: String, values: String, example: String) {
-    let name = Registry.kind(number)?.name ?? "record"
+  private func reference(
+    _ number: KindNumber, _ schema: Schema
+  ) -> (type: String, values: String, example: String) {
+    let name = schema.kind(number)?.name ?? "record"
     return (name, "its name or id", "")
   }
 

@@ -50,7 +50,7 @@ extension Field {
 
   private func appendOwner(_ value: Value, to members: inout [JSON.Member]) {
     var kind: Kind?
-    if case .integer(let number) = value.part(0) { kind = Registry.kind(number: number) }
+    if case .integer(let number) = value.part(0) { kind = Schema.builtIn.kind(number: number) }
     members.append(.init(parts[0], .text(kind?.name)))
     members.append(.init(parts[1], identifier(value.part(1))))
   }
@@ -103,7 +103,7 @@ extension Field {
       guard let latitude = members[0].float, let longitude = members[1].float else { return nil }
       return .array([.float(wireFloat(latitude)), .float(wireFloat(longitude))])
     case .owner:
-      guard let kind = json.string.flatMap({ Registry.kind(named: $0) }), let id = Self.identifier(members[1])
+      guard let kind = json.string.flatMap({ Schema.builtIn.kind(named: $0) }), let id = Self.identifier(members[1])
       else { return nil }
       return .array([.integer(Int64(kind.number.rawValue)), id])
     case .list(let shape): return shape.value(json)

@@ -22,7 +22,7 @@ extension FieldType {
     case .reference(let kind): value?.asRecordID.map { RecordKey(kind: kind, id: $0) }
     case .keyReference(let number):
       value?.asText.flatMap { key in
-        Registry.kind(number).map { RecordKey(kind: number, id: RecordID(kind: $0, key: key)) }
+        Schema.builtIn.kind(number).map { RecordKey(kind: number, id: RecordID(kind: $0, key: key)) }
       }
     default: nil
     }

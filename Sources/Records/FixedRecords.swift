@@ -15,6 +15,9 @@ package enum FixedRecords {
   package static let profile = RecordKey(
     kind: profileKind, id: RecordID(Bytes16(0x7761_796d_6172_6b00, 0x0000_0000_0000_0002)))
 
+  /// The name of the organization None.
+  package static let noneName = "None"
+
   /// Reports whether no write can change a cell. This applies to the life and the name of the organization None, and
   /// to the life of records that are merged as a whole.
   package static func isFixed(_ record: RecordKey, _ field: FieldNumber) -> Bool {

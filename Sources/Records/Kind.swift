@@ -17,6 +17,8 @@ package final class Kind: Sendable {
   /// The field that refers to a record's parent; nil if records of this kind have no parent. A record is hidden while
   /// its parent is hidden.
   package let parent: FieldNumber?
+  /// The field that names a record, for a kind of an app; nil if the names of the fields decide.
+  package let title: FieldNumber?
   /// The fields in ascending order of their numbers.
   package let fields: [Field]
   /// The order in which lists are sorted, for users as well as applications; ties are broken by id.
@@ -34,7 +36,8 @@ package final class Kind: Sendable {
 
   init(
     _ number: UInt64, _ name: String, plural: String, table: String, view: String?,
-    parent: FieldNumber? = nil, count: CountName? = nil, order: [ListOrder] = [], fields: [Field],
+    parent: FieldNumber? = nil, title: FieldNumber? = nil, count: CountName? = nil,
+    order: [ListOrder] = [], fields: [Field],
     listing: KindListing? = nil
   ) {
     guard let known = KindNumber(number) else { preconditionFailure("kind number \(number) is in no range") }
@@ -44,6 +47,7 @@ package final class Kind: Sendable {
     self.table = table
     self.view = view
     self.parent = parent
+    self.title = title
     self.count = count
     self.order = order
     self.fields = fields
@@ -156,8 +160,8 @@ extension Kind {
       case nil: break
       }
     }
-    if number == KindNumbers.habit, Registry.isCounted(given) {
-      values[Registry.habit.number("kind")] = .text("numeric")
+    if number == KindNumbers.habit, Kind.isCounted(given) {
+      values[Kind.habit.number("kind")] = .text("numeric")
     }
     return values
   }
@@ -165,7 +169,7 @@ extension Kind {
   /// The kinds of the records to which fields of this kind refer by key.
   package var kindsNamedByKey: [Kind] {
     fields.compactMap { field in
-      if case .keyReference(let number) = field.type { Registry.kind(number) } else { nil }
+      if case .keyReference(let number) = field.type { Schema.builtIn.kind(number) } else { nil }
     }
   }
 
@@ -174,7 +178,7 @@ extension Kind {
     guard let parent, let field = field(parent) else { return [] }
     switch field.type {
     case .reference(let kind): return [kind]
-    case .owner: return Registry.ownerNumbers
+    case .owner: return Kind.ownerNumbers
     default: return []
     }
   }

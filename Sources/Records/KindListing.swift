@@ -94,16 +94,9 @@ package struct ListColumn: Sendable {
   }
 }
 
-extension Registry {
-  /// The kinds that have their own commands, in the order in which the help lists them: kinds whose records can
-  /// belong to records of several kinds come last.
-  package static let listed: [Kind] = {
-    let listed = kinds.filter { $0.listing != nil }
-    return listed.filter { $0.parentKinds.count < 2 } + listed.filter { $0.parentKinds.count >= 2 }
-  }()
-
+extension Kind {
   /// Reports whether a new habit is numeric, that is, has a unit or a daily target.
   static func isCounted(_ habit: [FieldNumber: Value]) -> Bool {
-    ["unitLabel", "dailyTarget"].contains { !(habit[Registry.habit.number($0)] ?? .null).isEmpty }
+    ["unitLabel", "dailyTarget"].contains { !(habit[Kind.habit.number($0)] ?? .null).isEmpty }
   }
 }

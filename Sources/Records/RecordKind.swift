@@ -1,18 +1,11 @@
-package import Replication
-
 /// The kind of a record, such as `trip`, `habit` or `setting`.
 ///
-/// A kind that a newer version has added is named after its number, as in `kind 77`. This version only stores and
-/// forwards its records.
+/// A kind of a newer version, or of an app that this node does not know, is named after its number, as in `kind 77`. Its
+/// records are only stored and forwarded.
 public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
   public let rawValue: String
 
   public init(rawValue: String) { self.rawValue = rawValue }
-
-  /// Creates the kind with a number; it is named by that number if this version does not know it.
-  package init(_ number: KindNumber) {
-    self.init(rawValue: Registry.kind(number)?.name ?? "kind \(number.rawValue)")
-  }
 
   public var description: String { rawValue }
 

@@ -43,7 +43,7 @@ extension Field {
       }
       return [(names[0], plainText(latitude)), (names[1], plainText(longitude))]
     case .owner:
-      guard case .integer(let number) = value.part(0), let kind = Registry.kind(number: number),
+      guard case .integer(let number) = value.part(0), let kind = Schema.builtIn.kind(number: number),
         let id = value.part(1).asRecordID
       else { return nil }
       return [(kind.name, id.uuid)]

@@ -17,6 +17,8 @@ package enum MetaKey {
   /// Whether values were erased that may still be in the write-ahead log; see `Store.isErasePending`. Unlike the other
   /// keys, this one is stored without a prefix.
   static let erasePending = "erase_pending"
+  /// The schemas of apps, as an encoded array. This key is stored without a prefix too.
+  static let apps = "apps"
 
   // The following values belong to the node, not to its replicator.
 

@@ -9,7 +9,7 @@ package struct ProfileWrite {
   package let updatedAt: Moment
   package let draft: EntryDraft
 
-  package static let avatar = Registry.profile.number("avatar")
+  package static let avatar = Kind.profile.number("avatar")
 
   /// The lowest clock that the set may have. Merging caps the time of change at the set's clock, so with an earlier
   /// clock, the change would count as earlier than it states.

@@ -155,7 +155,7 @@ extension Store {
     _ trip: RecordKey, _ record: RecordKey, _ states: (RecordKey) throws -> [RecordState]
   ) throws -> Bool {
     if record == trip { return true }
-    guard let kind = Registry.kind(record.kind), let field = kind.parent else { return false }
+    guard let kind = schema.kind(record.kind), let field = kind.parent else { return false }
     return try states(record).contains { state in
       guard let parent = state.cells[field].flatMap({ kind.parentKey($0.content[...]) }) else { return false }
       return try isUnder(trip, parent, states)

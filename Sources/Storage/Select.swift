@@ -8,23 +8,27 @@ import Wire
 struct Select {
   let number: KindNumber
   let kind: Kind?
+  private let schema: Schema
 
-  init(_ number: KindNumber) {
+  init(_ number: KindNumber, _ schema: Schema) {
     self.number = number
-    kind = Registry.kind(number)
+    self.schema = schema
+    kind = schema.kind(number)
   }
 
   /// Returns a query for the columns that `RecordRow` reads, from the rows for which `condition` holds.
   func sql(_ condition: String) -> String {
     let columns = (RecordTable.fixedColumns + (kind?.columnNames ?? [])).map { "r.\($0)" }
-    let visible = kind.map { $0.isVisible("r") } ?? "r.life = 1"
     return "SELECT \(columns.joined(separator: ", ")), coalesce(\(visible), 0) FROM \(source) r"
       + " WHERE \(others)\(condition)"
   }
 
+  /// The condition under which a row is visible.
+  private var visible: String { kind.map { schema.isVisible($0, "r") } ?? "r.life = 1" }
+
   private var source: String { kind?.table ?? "other_rows" }
 
-  /// All kinds that this version does not know share one table, so a condition on the kind is needed there.
+  /// All kinds that the store does not know share one table, so a condition on the kind is needed there.
   private var others: String { kind == nil ? "r.kind = \(number.rawValue) AND " : "" }
 
   /// Returns the SQL that selects the records of a query, and its arguments; nil if the query can't match anything.
@@ -51,7 +55,7 @@ struct Select {
   private func condition(_ query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
     var arguments: [ColumnValue] = []
     var terms: [String] = []
-    if query.visibleOnly { terms.append("(\(kind?.isVisible("r") ?? "r.life = 1"))") }
+    if query.visibleOnly { terms.append("(\(visible))") }
     if let digits = query.idDigits {
       guard let (first, last) = Self.range(digits) else { return nil }
       arguments += [.blob(first), .blob(last)]

@@ -30,7 +30,7 @@ extension Store {
       byEnding[id.ending, default: []].append(id)
     }
     guard !byEnding.isEmpty else { return [:] }
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       try connection.with("SELECT id FROM \(kind.table)") { row in
         while try row.step() {
           let other = try row.recordID(0)

@@ -83,7 +83,7 @@ extension Store {
       let sql = """
         SELECT \(columns.map { "r.\($0)" }.joined(separator: ", ")) FROM \(table) r
         WHERE \(Self.isOfKind(number, kind)) AND \(after?.kind == number ? "r.id > ?1" : "1")
-          AND (\(kind?.isVisible("r") ?? "r.life = 1")) ORDER BY r.id
+          AND (\(kind.map { schema.isVisible($0, "r") } ?? "r.life = 1")) ORDER BY r.id
         """
       try connection.with(sql) { row in
         if after?.kind == number { try row.bind(1, after?.id.bytes ?? []) }
@@ -108,14 +108,14 @@ extension Store {
 
   /// Returns the kinds of a lane that may have records, ascending. If a record is given, they start with its kind.
   private func kinds(_ lane: Lane, _ after: RecordKey?) throws -> [(number: KindNumber, kind: Kind?)] {
-    var numbers = Set(Registry.kinds.map(\.number))
+    var numbers = Set(schema.kinds.map(\.number))
     try connection.with("SELECT DISTINCT kind FROM other_rows") { row in
       while try row.step() {
         if let number = KindNumber(UInt64(bitPattern: row.integer(0))) { numbers.insert(number) }
       }
     }
     return numbers.filter { $0.lane == lane && $0 >= after?.kind ?? $0 }.sorted()
-      .map { ($0, Registry.kind($0)) }
+      .map { ($0, schema.kind($0)) }
   }
 
   private static func isOfKind(_ number: KindNumber, _ kind: Kind?) -> String {

@@ -155,7 +155,7 @@ extension Store {
     while let current = next {
       guard let row = try fold.table(current.kind).row(current.id) else { break }
       if row.life == false { result.append(current) }
-      next = Registry.kind(current.kind)?.parent(of: row)
+      next = schema.kind(current.kind)?.parent(of: row)
     }
     return result
   }

@@ -116,7 +116,7 @@ extension Store {
     // This comes first: later the rows have lost their positions, which are all that remains of a damaged header.
     let damagedHeaders = try damagedHeaders()
     let early = try ownFoldedEarly(horizon)
-    try Derived.create(connection, keeping: Schema.keptTables)
+    try Derived.create(connection, schema, keeping: StoreLayout.keptTables)
     // One header can have two valid signatures. A set that arrived again after it was quarantined must be placed only
     // once.
     try takeOut(

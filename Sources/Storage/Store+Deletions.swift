@@ -63,13 +63,13 @@ extension Store {
     while let above = next {
       guard let row = try fold.table(above.kind).row(above.id) else { return false }
       guard row.life == true || deaths[above] != nil else { return false }
-      next = Registry.kind(above.kind)?.parent(of: row)
+      next = schema.kind(above.kind)?.parent(of: row)
     }
     return true
   }
 
   private func parent(of record: RecordKey) throws -> RecordKey? {
-    guard let kind = Registry.kind(record.kind), kind.parent != nil,
+    guard let kind = schema.kind(record.kind), kind.parent != nil,
       let row = try fold.table(record.kind).row(record.id)
     else { return nil }
     return kind.parent(of: row)
@@ -77,9 +77,9 @@ extension Store {
 
   /// Counts the living descendants of a record, which are hidden with it.
   private func addLiving(below record: RecordKey, to counts: inout [KindNumber: Int]) throws {
-    for child in Registry.kind(record.kind)?.childKinds ?? [] {
+    for child in schema.children(of: record.kind) {
       counts[child.number, default: 0] += try liveCount(below: record, child.number)
-      guard child.canHaveChildren, let condition = child.belongs(to: record.kind) else { continue }
+      guard schema.canHaveChildren(child.number), let condition = child.belongs(to: record.kind) else { continue }
       let sql = "SELECT id FROM \(child.table) WHERE \(condition) AND life = 1"
       let ids = try connection.with(sql) { row in
         try row.bind(1, bigEndian: record.id.raw.word0, record.id.raw.word1)

@@ -83,7 +83,7 @@ extension Store {
   /// Returns the number of stored records that a device was the last to change, visible or not.
   package func recordCount(lastChangedBy device: DeviceKey) throws -> Int {
     var count = 0
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       var query = RecordQuery(kind.number)
       query.visibleOnly = false
       for row in try records(query) {

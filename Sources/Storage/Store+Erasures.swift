@@ -200,7 +200,7 @@ extension Store {
 
   /// Returns the children of a record, of all kinds, whether they are alive or not.
   package func allChildren(of parent: RecordKey) throws -> [RecordKey] {
-    try (Registry.kind(parent.kind)?.childKinds ?? []).flatMap { child in
+    try schema.children(of: parent.kind).flatMap { child in
       guard let condition = child.belongs(to: parent.kind) else { return [RecordKey]() }
       return try connection.with("SELECT id FROM \(child.table) WHERE \(condition) ORDER BY id") { row in
         try row.bind(1, bigEndian: parent.id.raw.word0, parent.id.raw.word1)

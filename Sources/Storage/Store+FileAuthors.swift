@@ -20,13 +20,13 @@ extension Store {
         found[device, default: []].insert(file)
       }
     }
-    for (kind, _) in FileFields.byKind {
+    for (kind, _) in schema.fileFields {
       try connection.with("SELECT field, content, branch FROM siblings WHERE kind = ?1") { row in
         try row.bind(1, Int64(kind.rawValue))
         while try row.step() {
           guard let device = devices[row.integer(2)] else { continue }
           let field = FieldNumber(truncatingIfNeeded: row.integer(0))
-          found[device, default: []].formUnion(FileFields.files(in: row.bytes(1), of: kind, field))
+          found[device, default: []].formUnion(schema.files(in: row.bytes(1), of: kind, field))
         }
       }
     }
@@ -36,7 +36,7 @@ extension Store {
   /// Returns the files that records name, each with the number of the set that wrote its name.
   private func writesOfFiles() throws -> [(file: FileReference, number: Int64)] {
     var found: [(file: FileReference, number: Int64)] = []
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       for column in kind.fileColumns {
         let sql = """
           SELECT \(column.id), \(column.size), stamps FROM \(kind.table) WHERE \(column.id) IS NOT NULL

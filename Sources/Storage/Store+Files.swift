@@ -76,11 +76,12 @@ extension Store {
   // MARK: What names a file
 
   /// Returns all files that records or siblings name, in ascending order.
-  package func namedFiles() throws -> [FileReference] { try Self.namedFiles(connection) }
+  package func namedFiles() throws -> [FileReference] { try Self.namedFiles(connection, schema) }
 
-  package static func namedFiles(_ connection: Connection) throws -> [FileReference] {
-    var found = try siblingFiles(connection)
-    for kind in Registry.kinds {
+  /// Returns all files that records or siblings of a store name, in ascending order.
+  package static func namedFiles(_ connection: Connection, _ schema: Schema) throws -> [FileReference] {
+    var found = try siblingFiles(connection, schema)
+    for kind in schema.kinds {
       for column in kind.fileColumns {
         let sql =
           "SELECT DISTINCT \(column.id), \(column.size) FROM \(kind.table) WHERE \(column.id) IS NOT NULL"
@@ -92,7 +93,7 @@ extension Store {
 
   /// Returns what names a file.
   package func naming(of file: FileReference) throws -> FileNaming {
-    try naming(of: file, siblings: Self.siblingFiles(connection))
+    try naming(of: file, siblings: siblingFiles())
   }
 
   /// - Parameter siblings: the result of `siblingFiles`.
@@ -100,7 +101,7 @@ extension Store {
     of file: FileReference, siblings: @autoclosure () throws -> Set<FileReference>
   ) throws -> FileNaming {
     var deletedAt: Moment?
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       for column in kind.fileColumns {
         for id in try records(kind, column, naming: file) {
           guard let death = try hiddenAt(RecordKey(kind: kind.number, id: id)) else { return .shown }
@@ -115,17 +116,17 @@ extension Store {
 
   /// Whether a folded record or a sibling names a file.
   package func isNamed(_ file: FileReference) throws -> Bool {
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       for column in kind.fileColumns where try !records(kind, column, naming: file).isEmpty { return true }
     }
-    return try Self.siblingFiles(connection).contains(file)
+    return try siblingFiles().contains(file)
   }
 
   /// Returns the files that the given records name now.
   package func files(namedBy records: [RecordKey]) throws -> [FileReference] {
     var found: Set<FileReference> = []
     for key in records {
-      guard let kind = Registry.kind(key.kind), !kind.fileColumns.isEmpty, let row = try record(key) else {
+      guard let kind = schema.kind(key.kind), !kind.fileColumns.isEmpty, let row = try record(key) else {
         continue
       }
       for column in kind.fileColumns {
@@ -158,9 +159,13 @@ extension Store {
   }
 
   /// Returns the files that siblings name.
-  static func siblingFiles(_ connection: Connection) throws -> Set<FileReference> {
+  func siblingFiles() throws -> Set<FileReference> { try Self.siblingFiles(connection, schema) }
+
+  private static func siblingFiles(
+    _ connection: Connection, _ schema: Schema
+  ) throws -> Set<FileReference> {
     var found: Set<FileReference> = []
-    for (kind, fields) in FileFields.byKind {
+    for (kind, fields) in schema.fileFields {
       let sql = "SELECT field, content FROM siblings WHERE kind = ?1"
       // The siblings of a whole record have all of its fields as their content.
       let condition = kind.mergeClass == .wholeRecord ? "" : " AND field IN (\(list(fields)))"
@@ -168,7 +173,7 @@ extension Store {
         try row.bind(1, Int64(kind.rawValue))
         while try row.step() {
           let field = FieldNumber(truncatingIfNeeded: row.integer(0))
-          found.formUnion(FileFields.files(in: row.bytes(1), of: kind, field))
+          found.formUnion(schema.files(in: row.bytes(1), of: kind, field))
         }
       }
     }
@@ -182,7 +187,7 @@ extension Store {
   /// Returns when a record, or the record that hides it, was deleted; nil if it is visible.
   private func hiddenAt(_ key: RecordKey) throws -> Moment? {
     guard let row = try record(key), !row.isVisible else { return nil }
-    if row.life == true, let kind = Registry.kind(key.kind), let field = kind.parent {
+    if row.life == true, let kind = schema.kind(key.kind), let field = kind.parent {
       let parent = row[field].flatMap { kind.parentKey($0.encoded[...]) }
       if let parent { return try hiddenAt(parent) }
     }
@@ -253,26 +258,26 @@ extension Store {
 
   /// Returns the number and the size of the files that visible records name and that are not here.
   package func filesMissingTotal() throws -> FileTotal {
-    try total("SELECT count(*), coalesce(sum(size), 0) FROM (\(Self.missing))")
+    try total("SELECT count(*), coalesce(sum(size), 0) FROM (\(missing))")
   }
 
   /// Returns files that visible records name and that are not here, in ascending order.
   package func filesMissing(limit: Int) throws -> [FileReference] {
-    try Self.references("SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)", connection)
+    try Self.references("SELECT id, size FROM (\(missing)) ORDER BY id, size LIMIT \(limit)", connection)
   }
 
-  private static let missing: String = {
-    let parts = Registry.kinds.flatMap { kind in
+  private var missing: String {
+    let parts = schema.kinds.flatMap { kind in
       kind.fileColumns.map { column in
         """
         SELECT r.\(column.id) AS id, r.\(column.size) AS size FROM \(kind.table) r
-        WHERE r.\(column.id) IS NOT NULL AND \(kind.isVisible("r")) AND NOT EXISTS (
+        WHERE r.\(column.id) IS NOT NULL AND \(schema.isVisible(kind, "r")) AND NOT EXISTS (
           SELECT 1 FROM files AS f WHERE f.id = r.\(column.id) AND f.size = r.\(column.size))
         """
       }
     }
     return parts.joined(separator: " UNION ")
-  }()
+  }
 
   /// Returns the number and the size of the files here that no other device is known to hold.
   package func lastCopiesTotal() throws -> FileTotal {
@@ -309,7 +314,7 @@ extension Store {
   /// Returns the records that name a file, the visible ones first.
   package func records(naming file: FileReference) throws -> [RecordKey] {
     var found: [(key: RecordKey, isHidden: Bool)] = []
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       for column in kind.fileColumns {
         for id in try records(kind, column, naming: file) {
           let key = RecordKey(kind: kind.number, id: id)

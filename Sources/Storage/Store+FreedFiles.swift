@@ -34,7 +34,7 @@ extension Store {
   /// How long the files of deleted records are kept, from the setting `trashDays`.
   package var trashRetention: TrashRetention {
     get throws {
-      let kind = Registry.setting
+      let kind = Kind.setting
       let record = try record(Self.trashDaysKey)
       guard let record, record.isAlive, let value = record[kind.number("value")] else { return .standard }
       return TrashRetention(value) ?? .standard
@@ -43,7 +43,7 @@ extension Store {
 
   /// The record of the setting `trashDays`.
   package static let trashDaysKey = RecordKey(
-    kind: KindNumbers.setting, id: RecordID(kind: Registry.setting, key: TrashRetention.settingKey))
+    kind: KindNumbers.setting, id: RecordID(kind: Kind.setting, key: TrashRetention.settingKey))
 
   /// Returns which of some files are to be deleted here.
   ///
@@ -55,7 +55,7 @@ extension Store {
     among candidates: Set<FileReference>, now: Moment?, isChange: Bool
   ) throws -> FilesToFree {
     let retention = try trashRetention
-    let siblings = try Self.siblingFiles(connection)
+    let siblings = try siblingFiles()
     let mayLackNames = !isChange && damagedSets.contains(where: \.isUnfolded)
     var result = FilesToFree()
     for file in candidates.sorted() {
@@ -86,7 +86,7 @@ extension Store {
   ) throws -> Bool {
     let isOther = { (other: FileReference) in other.id == file.id && other.size != file.size }
     if siblings.contains(where: isOther) || unfolded.contains(where: isOther) { return true }
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       for column in kind.fileColumns {
         let sql = "SELECT 1 FROM \(kind.table) WHERE \(column.id) = ?1 AND \(column.size) <> ?2 LIMIT 1"
         let isFound = try connection.with(sql) { row in
@@ -108,11 +108,11 @@ extension Store {
       let sql = "SELECT id, \(RawChangeSet.columns) FROM change_sets WHERE branch = ?1 AND folded <> 1"
       try connection.with(sql) { row in
         try row.bind(1, branch.number)
-        while try row.step() { found.formUnion(Self.files(in: row)) }
+        while try row.step() { found.formUnion(files(in: row)) }
       }
     }
     try connection.with("SELECT id, \(RawChangeSet.columns) FROM quarantine") { row in
-      while try row.step() { found.formUnion(Self.files(in: row)) }
+      while try row.step() { found.formUnion(files(in: row)) }
     }
     for erase in try fold.heldErases.folded(through: .max) {
       found.formUnion(try writtenFiles(of: erase.key))
@@ -122,24 +122,24 @@ extension Store {
 
   /// Returns the files that any stored write to a record names, also siblings that a held erase has hidden.
   func writtenFiles(of record: RecordKey) throws -> Set<FileReference> {
-    guard FileFields.byKind[record.kind] != nil else { return [] }
+    guard schema.fileFields[record.kind] != nil else { return [] }
     var found: Set<FileReference> = []
     for number in try writeNumbers(of: record) {
-      if let set = try intactSet(cached: number) { found.formUnion(Self.files(in: set)) }
+      if let set = try intactSet(cached: number) { found.formUnion(files(in: set)) }
     }
     return found
   }
 
-  private static func files(in row: borrowing Statement) -> [FileReference] {
+  private func files(in row: borrowing Statement) -> [FileReference] {
     guard let id = ChangeSetID(bytes: row.bytes(0)),
       let set = try? VerifiedChangeSet(stored: RawChangeSet(row, at: 1), id: id)
     else { return [] }
     return files(in: set)
   }
 
-  private static func files(in set: VerifiedChangeSet) -> [FileReference] {
+  private func files(in set: VerifiedChangeSet) -> [FileReference] {
     set.body.entries.flatMap { entry -> [FileReference] in
-      guard let fields = FileFields.byKind[entry.key.kind] else { return [] }
+      guard let fields = schema.fileFields[entry.key.kind] else { return [] }
       return set.body.writes(of: entry).compactMap { write in
         fields.contains(write.field) ? write.content.flatMap(FileFields.file) : nil
       }

@@ -2,6 +2,7 @@
 
 import LogStorage
 package import RecordTables
+import Records
 import SQLite
 
 extension Store {
@@ -9,7 +10,7 @@ extension Store {
   @discardableResult
   package func rebuild() throws -> CommitReport {
     try atomically {
-      try Derived.create(connection, keeping: Schema.keptTables)
+      try Derived.create(connection, schema, keeping: StoreLayout.keptTables)
       try fold.reload()
       var report = CommitReport()
       try Self.refold(connection, fold, &damage, &report)
@@ -20,12 +21,12 @@ extension Store {
 
   /// Creates the tables of this version and folds everything into them, in one transaction. Until it commits, the
   /// tables of the preceding version stay.
-  static func newTables(_ connection: Connection, _ logs: ChangeSetLogs, _ damage: inout DamagedSets) throws
-    -> Fold
-  {
+  static func newTables(
+    _ connection: Connection, _ logs: ChangeSetLogs, _ schema: Schema, _ damage: inout DamagedSets
+  ) throws -> Fold {
     try connection.transaction {
-      try Derived.create(connection, keeping: Schema.keptTables)
-      let fold = try Fold(connection, logs)
+      try Derived.create(connection, schema, keeping: StoreLayout.keptTables)
+      let fold = try Fold(connection, logs, schema)
       var report = CommitReport()
       try refold(connection, fold, &damage, &report)
       try fold.finish(&report)

@@ -12,10 +12,10 @@ extension Store {
 
   /// Returns a record, whether visible or not; nil if the record was never written.
   package func record(_ key: RecordKey) throws -> RecordRow? {
-    let sql = Select(key.kind).sql("r.id = ?1")
+    let sql = Select(key.kind, schema).sql("r.id = ?1")
     return try connection.with(sql) { row in
       try row.bind(1, bigEndian: key.id.raw.word0, key.id.raw.word1)
-      return try row.step() ? try RecordRow(row, key.kind, Registry.kind(key.kind)) : nil
+      return try row.step() ? try RecordRow(row, key.kind, schema.kind(key.kind)) : nil
     }
   }
 
@@ -27,7 +27,7 @@ extension Store {
 
   /// Returns the number of records that match a query.
   package func count(_ query: RecordQuery) throws -> Int {
-    guard let (sql, arguments) = Select(query.kind).sql(counting: query) else { return 0 }
+    guard let (sql, arguments) = Select(query.kind, schema).sql(counting: query) else { return 0 }
     return try connection.with(sql) { row in
       for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
       return try row.step() ? Int(row.integer(0)) : 0
@@ -37,7 +37,7 @@ extension Store {
   /// Calls `body` for each record that matches a query. Records are read one by one, so that they need not fit in
   /// memory together. Without an order in the query, they are sorted by id.
   package func forEach(_ query: RecordQuery, _ body: (RecordRow) throws -> Void) throws {
-    let select = Select(query.kind)
+    let select = Select(query.kind, schema)
     guard let (sql, arguments) = select.sql(query) else { return }
     try connection.with(sql) { row in
       for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
@@ -47,7 +47,7 @@ extension Store {
 
   /// Returns the visible children of a record that are of the given kind.
   package func children(of parent: RecordKey, _ kind: KindNumber) throws -> [RecordRow] {
-    guard let known = Registry.kind(kind), let field = known.parent, let columns = known.parentColumns else {
+    guard let known = schema.kind(kind), let field = known.parent, let columns = known.parentColumns else {
       return []
     }
     var query = RecordQuery(kind)
@@ -63,14 +63,14 @@ extension Store {
 
   /// Returns the parent that a record refers to, whether or not the parent exists; nil if the record refers to none.
   package func parent(of record: RecordRow) -> RecordKey? {
-    guard let kind = Registry.kind(record.key.kind), let parent = kind.parent else { return nil }
+    guard let kind = schema.kind(record.key.kind), let parent = kind.parent else { return nil }
     return record[parent].flatMap { kind.parentKey($0.encoded[...]) }
   }
 
   /// Returns the living children of a record, of all kinds, whether visible or not.
   package func livingChildren(of parent: RecordKey) throws -> [RecordKey] {
-    guard Kind.parents.contains(parent.kind) else { return [] }
-    return try (Registry.kind(parent.kind)?.childKinds ?? []).flatMap { child in
+    guard schema.canHaveChildren(parent.kind) else { return [] }
+    return try schema.children(of: parent.kind).flatMap { child in
       guard let columns = child.parentColumns else { return [RecordKey]() }
       let ofKind = columns.kind.map { " AND \($0) = \(parent.kind.rawValue)" } ?? ""
       let sql = "SELECT id FROM \(child.table) WHERE \(columns.id) = ?1\(ofKind) AND life = 1 ORDER BY id"
@@ -97,7 +97,7 @@ extension Store {
   /// Returns the number of visible records of each kind. Untouched seeds are not counted.
   package func visibleCounts() throws -> [KindNumber: Int] {
     var counts: [KindNumber: Int] = [:]
-    for kind in Registry.kinds {
+    for kind in schema.kinds {
       counts[kind.number] = try kind.parentKinds.isEmpty ? rootCount(kind) : childCount(kind)
     }
     for seed in [FixedRecords.none, FixedRecords.profile] {
@@ -115,10 +115,10 @@ extension Store {
   }
 
   private func childCount(_ kind: Kind) throws -> Int {
-    try kind.parentKinds.compactMap(Registry.kind).reduce(0) { sum, parent in
+    try kind.parentKinds.compactMap(schema.kind).reduce(0) { sum, parent in
       let sql = """
         SELECT coalesce(sum(c.live), 0) FROM child_counts c JOIN \(parent.table) p ON p.id = c.parent
-        WHERE c.parent_kind = ?1 AND c.kind = ?2 AND \(parent.isVisible("p"))
+        WHERE c.parent_kind = ?1 AND c.kind = ?2 AND \(schema.isVisible(parent, "p"))
         """
       return sum
         + (try connection.with(sql) { row in

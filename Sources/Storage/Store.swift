@@ -3,6 +3,7 @@
 package import FileStore
 package import LogStorage
 package import RecordTables
+package import Records
 package import SQLite
 package import Wire
 
@@ -18,6 +19,8 @@ package final class Store {
   package let fold: Fold
   /// The bytes of attachments and pictures, which are not in the database.
   package let files: FileStore
+  /// The kinds of records that the store knows.
+  package var schema: Schema { fold.schema }
   /// The device that owns the store; sets that it wrote are never parked. Nil if the store has no owner, as in
   /// verification and some tests.
   package var device: DeviceKey?
@@ -38,9 +41,12 @@ package final class Store {
   /// Opens a store, or creates one if none exists. While it is open, no other process can open it.
   ///
   /// - Parameters:
+  ///   - apps: apps whose kinds of records the store is to know from now on, besides those that it knows already.
   ///   - refolds: whether to rebuild the tables derived from the log, even if they are damaged.
   ///   - isLocked: whether the caller already holds the store's lock and keeps it until the store is closed.
-  package convenience init(path: String, refolds: Bool = false, isLocked: Bool = false) throws {
+  package convenience init(
+    path: String, adding apps: [AppSchema] = [], refolds: Bool = false, isLocked: Bool = false
+  ) throws {
     let lock = try isLocked ? nil : StoreLock(store: path)
     let connection = try Connection(.file(path))
     try connection.setUp()
@@ -48,7 +54,8 @@ package final class Store {
     // the directory, but it ignores errors, and the system reports an error only once. A power loss could then remove
     // the name of the write-ahead log, and with it everything committed from now on.
     try Directory.syncNames(ofDatabase: path)
-    try self.init(connection, lock: lock, files: Self.files(nextTo: path), refolds: refolds)
+    try self.init(
+      connection, lock: lock, files: Self.files(nextTo: path), adding: apps, refolds: refolds)
   }
 
   /// The folder `files` next to the database.
@@ -59,67 +66,81 @@ package final class Store {
 
   /// Opens a store on a virtual file system instead of the machine's, or creates one if none exists.
   ///
-  /// - Parameter files: where the bytes of attachments and pictures are.
+  /// - Parameters:
+  ///   - files: where the bytes of attachments and pictures are.
+  ///   - apps: as above.
   package convenience init(
     on system: any VirtualFileSystem, path: String, files: FileStore = FileStore(MemoryDisk()),
-    refolds: Bool = false
+    adding apps: [AppSchema] = [], refolds: Bool = false
   ) throws {
     let connection = try Connection(on: system, path)
     try connection.setUp()
     try system.syncDirectory(of: path)
-    try self.init(connection, lock: nil, files: files, refolds: refolds)
+    try self.init(connection, lock: nil, files: files, adding: apps, refolds: refolds)
   }
 
   /// Creates a store that exists only in memory, for tests and previews.
-  package static func inMemory() throws -> Store {
+  package static func inMemory(adding apps: [AppSchema] = []) throws -> Store {
     let connection = try Connection(.memory)
     try connection.setUp()
-    return try Store(connection, lock: nil)
+    return try Store(connection, lock: nil, adding: apps)
   }
 
   /// Opens a temporary store in a file. It is fast, but not crash-safe.
-  package static func scratch(path: String) throws -> Store {
+  package static func scratch(path: String, adding apps: [AppSchema] = []) throws -> Store {
     let connection = try Connection(.file(path))
     try connection.setUpUnsafe()
-    return try Store(connection, lock: nil)
+    return try Store(connection, lock: nil, adding: apps)
   }
 
   private init(
     _ connection: Connection, lock: consuming StoreLock?, files: FileStore = FileStore(MemoryDisk()),
-    refolds: Bool = false
+    adding apps: [AppSchema] = [], refolds: Bool = false
   ) throws {
     self.connection = connection
     self.files = files
     self.lock = lock
     // Anything that can be read from the store may be sent to other devices, so it must be durable first.
     try connection.syncLog()
-    let isCurrent = try Self.migrate(connection, refolds: refolds)
+    let (schema, isCurrent) = try Self.migrate(connection, adding: apps, refolds: refolds)
     logs = try ChangeSetLogs(connection)
     var damage = try DamagedSets(connection)
-    fold = try isCurrent ? Fold(connection, logs) : Self.newTables(connection, logs, &damage)
+    var fold =
+      try isCurrent
+      ? Fold(connection, logs, schema) : Self.newTables(connection, logs, schema, &damage)
+    if let learned = try Self.learnApps(connection) {
+      fold = try Self.newTables(connection, logs, learned, &damage)
+    }
+    self.fold = fold
     self.damage = damage
   }
 
   // MARK: Schema
 
-  /// Migrates the tables to this version. Returns false if the record tables must be rebuilt by folding the log again.
-  private static func migrate(_ connection: Connection, refolds: Bool) throws -> Bool {
+  /// Migrates the tables to this version, and keeps the kinds of apps.
+  ///
+  /// - Returns: the kinds that the store knows from now on, and false if the record tables must be rebuilt by folding the
+  ///   log again.
+  private static func migrate(
+    _ connection: Connection, adding apps: [AppSchema], refolds: Bool
+  ) throws -> (schema: Schema, isCurrent: Bool) {
     try connection.transaction {
       try connection.execute(MetaTable.sql)
       let found = try schemaVersion(connection)
-      guard found <= Schema.version else {
-        throw StoreError.newerSchema(found: found, known: Schema.version)
+      guard found <= StoreLayout.version else {
+        throw StoreError.newerSchema(found: found, known: StoreLayout.version)
       }
-      for version in max(found, Schema.firstVersion - 1)..<Schema.version {
-        try connection.execute(Schema.migration(to: version + 1))
+      for version in max(found, StoreLayout.firstVersion - 1)..<StoreLayout.version {
+        try connection.execute(StoreLayout.migration(to: version + 1))
       }
       // A store that already has this version is opened without writing, so that it can be opened even on a full disk.
-      if found < Schema.version { try MetaTable.set("schema", Schema.version, connection) }
+      if found < StoreLayout.version { try MetaTable.set("schema", StoreLayout.version, connection) }
+      let schema = try keepApps(apps, connection)
       guard found > 0 else {
-        try Derived.create(connection, keeping: Schema.keptTables)
-        return true
+        try Derived.create(connection, schema, keeping: StoreLayout.keptTables)
+        return (schema, true)
       }
-      return try !refolds && Derived.isCurrent(connection)
+      return (schema, try !refolds && Derived.isCurrent(connection, schema))
     }
   }
 
@@ -128,7 +149,7 @@ package final class Store {
   /// - Throws: `StoreError.formerFormat` if the store holds change sets of format 1.
   package static func schemaVersion(_ connection: Connection) throws -> Int64 {
     let found = try MetaTable.integer("schema", connection) ?? 0
-    guard found == 0 || found >= Schema.firstVersion else { throw StoreError.formerFormat }
+    guard found == 0 || found >= StoreLayout.firstVersion else { throw StoreError.formerFormat }
     return found
   }
 

@@ -1,10 +1,13 @@
 // Sources/store.md, "Verifying"
 
+package import Records
 package import Replication
 package import Wire
 
 /// The result of a deep verification.
 package struct DeepReport: Sendable {
+  /// The kinds of records that the store knows.
+  package var schema = Schema.builtIn
   package var statements = 0
   package var changeSets: Int64 = 0
   /// The number of rows compared in the tables that are derived from the log.

@@ -34,7 +34,7 @@ package struct DeepVerification {
     let source = try Connection(.existingFileReadOnly(path))
     try source.setUpReadOnly()
     var verification = DeepVerification(
-      source, scratch: try Store.scratch(path: scratch), progress: progress)
+      source, scratch: try Store.scratch(path: scratch, adding: Store.apps(in: source)), progress: progress)
     return try source.snapshot { try verification.run() }
   }
 
@@ -43,7 +43,8 @@ package struct DeepVerification {
   package static func run(on files: any VirtualFileSystem, path: String) throws -> DeepReport {
     let source = try Connection(on: files, path, isReadOnly: true)
     try source.setUpReadOnly()
-    var verification = DeepVerification(source, scratch: try Store.inMemory(), progress: { _, _ in })
+    var verification = DeepVerification(source, scratch: try Store.inMemory(adding: Store.apps(in: source)),
+      progress: { _, _ in })
     return try source.snapshot { try verification.run() }
   }
 
@@ -57,11 +58,12 @@ package struct DeepVerification {
     do {
       try checkFile()
       _ = try Store.schemaVersion(source)
+      report.schema = replay.store.schema
       try checkStatements()
       try checkLog()
       // The tables can be compared only if the log is complete.
       if report.counts[.log] == nil {
-        try TableComparison(source, replay.store.connection, setCount: report.changeSets).run(&report)
+        try TableComparison(source, replay.store, setCount: report.changeSets).run(&report)
       }
     } catch let error as SQLiteError where error.isDamage {
       report.note(.file, error.message)

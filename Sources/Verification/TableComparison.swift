@@ -13,12 +13,14 @@ import Wire
 struct TableComparison {
   private let held: Connection
   private let right: Connection
+  private let kinds: Schema
   /// The numbers of the existing change sets, and 0 for seeds.
   private let numbers: ClosedRange<Int64>
 
-  init(_ held: Connection, _ right: Connection, setCount: Int64) {
+  init(_ held: Connection, _ right: Store, setCount: Int64) {
     self.held = held
-    self.right = right
+    self.right = right.connection
+    kinds = right.schema
     numbers = 0...max(0, setCount)
   }
 
@@ -58,13 +60,13 @@ struct TableComparison {
   private func tables() throws -> [String] {
     try schema(right).filter { $0.value.type == "table" }.keys
       // Quarantined sets, and what is known about files and about peers, can't be derived from any table.
-      .filter { !(["meta", "statements", "quarantine"] + Schema.localTables).contains($0) }.sorted()
+      .filter { !(["meta", "statements", "quarantine"] + StoreLayout.localTables).contains($0) }.sorted()
   }
 
   // MARK: Rows
 
   private func compare(_ table: String, _ report: inout DeepReport) throws {
-    let layout = try TableLayout(table, right)
+    let layout = try TableLayout(table, kinds, right)
     try held.with(layout.sql) { mine in
       try right.with(layout.sql) { theirs in
         var a = try next(mine, layout)
@@ -101,7 +103,7 @@ struct TableLayout {
   private let keys: [Int]
   private let kind: Kind?
 
-  init(_ table: String, _ connection: Connection) throws {
+  init(_ table: String, _ schema: Schema, _ connection: Connection) throws {
     self.table = table
     var columns: [String] = []
     var keys: [(rank: Int64, column: Int)] = []
@@ -117,7 +119,7 @@ struct TableLayout {
     }
     self.columns = columns
     self.keys = keys.sorted { $0.rank < $1.rank }.map(\.column)
-    kind = Registry.kinds.first { $0.table == table }
+    kind = schema.kinds.first { $0.table == table }
   }
 
   var sql: String {

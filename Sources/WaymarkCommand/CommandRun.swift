@@ -54,7 +54,7 @@ struct CommandRun: Sendable {
     case let words where try words.last == ListRecords.action && isWatched: return try await watchList()
     default: break
     }
-    guard let type = CommandTable.typed[invocation.requestName] else {
+    guard let type = CommandTable.typed(invocation.requestName) else {
       preconditionFailure("no command \(invocation.requestName)")
     }
     return try await perform(type)
@@ -129,7 +129,7 @@ struct CommandRun: Sendable {
   /// Limits a list that goes to a terminal, which would otherwise scroll past for minutes.
   private func limitList(_ request: inout ControlRequest) throws {
     guard invocation.words.count == 2, invocation.words[1] == ListRecords.action,
-      CommandTable.typed[invocation.requestName] is ListRecords.Type, terminal.output.isShown,
+      CommandTable.typed(invocation.requestName) is ListRecords.Type, terminal.output.isShown,
       !invocation.options.json
     else { return }
     let asked = try invocation.arguments(as: WatchArguments.self)

@@ -150,7 +150,7 @@ extension Rendering {
     }
     return counts.mapValues { kinds in
       kinds.map { kind, count in
-        counted(count, kind.rawValue, Registry.kind(named: kind.rawValue)?.plural ?? "\(kind)s")
+        counted(count, kind.rawValue, Schema.known.kind(named: kind.rawValue)?.plural ?? "\(kind)s")
       }.joined(separator: ", ")
     }
   }

@@ -146,7 +146,7 @@ extension Rendering {
   }
 
   private func amount(_ number: Int64, _ kind: String) -> String {
-    let plural = Registry.kind(named: kind)?.plural ?? "\(kind)s"
+    let plural = Schema.known.kind(named: kind)?.plural ?? "\(kind)s"
     return "\(grouped(number)) \(printable(number == 1 ? kind : plural))"
   }
 

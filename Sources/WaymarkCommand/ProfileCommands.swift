@@ -13,7 +13,7 @@ extension ShowProfile: TerminalCommand {
     ], exampleArguments: "")
 
   func render(_ answer: ShownRecord, into rendering: inout Rendering) {
-    rendering.show(answer, Registry.profile)
+    rendering.show(answer, Kind.profile)
   }
 }
 

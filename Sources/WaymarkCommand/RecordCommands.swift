@@ -9,8 +9,7 @@ protocol KindTerminalCommand: KindCommand, TerminalCommand {
 }
 
 extension KindTerminalCommand {
-  static var syntax: CommandSpec { syntax(of: Registry.listed[0]) }
-  static var syntaxes: [CommandSpec] { Registry.listed.map { syntax(of: $0) } }
+  static var syntax: CommandSpec { syntax(of: Kind.trip) }
 }
 
 private let recordOperand = CommandSpec.Operand(placeholder: "ID", key: "id")
@@ -47,7 +46,7 @@ extension ListRecords: KindTerminalCommand {
   }
 
   private static func limitSummary(_ kind: Kind) -> String {
-    let which = kind == Registry.habitEntry ? "the newest N" : "at most N"
+    let which = kind == Kind.habitEntry ? "the newest N" : "at most N"
     return "list \(which); on a terminal the default is \(Self.limitOnTerminal)"
   }
 
@@ -55,7 +54,7 @@ extension ListRecords: KindTerminalCommand {
   static let limitOnTerminal = 1_000
 
   private static func filters(_ kind: Kind) -> [CommandSpec.Option] {
-    let parents = kind.parentKinds.compactMap { Registry.kind($0)?.name }.map { parent in
+    let parents = kind.parentKinds.compactMap { Schema.known.kind($0)?.name }.map { parent in
       CommandSpec.Option(
         flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only those of this \(parent)")
     }
@@ -63,7 +62,7 @@ extension ListRecords: KindTerminalCommand {
       .init(flag: "--from", placeholder: "DAY", summary: "from this day on"),
       .init(flag: "--to", placeholder: "DAY", summary: "up to this day"),
     ]
-    if kind == Registry.trip || kind.hasStart {
+    if kind == Kind.trip || kind.hasStart {
       return parents + [
         .init(flag: "--upcoming", placeholder: nil, summary: "only what takes place today or later")
       ] + days
@@ -91,7 +90,7 @@ extension ShowRecord: KindTerminalCommand {
   }
 
   func render(_ answer: ShownRecord, into rendering: inout Rendering) {
-    rendering.show(answer, Registry.kind(named: kind))
+    rendering.show(answer, Schema.known.kind(named: kind))
   }
 }
 
@@ -99,7 +98,7 @@ extension AddRecord: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
       words: [kind.name, "add"], summary: "add \(kind.phrase)", operands: [fieldsOperand],
-      details: kind == Registry.attachment
+      details: kind == Kind.attachment
         ? """
         If file= is given several times, each of the files becomes an attachment. Either all of them are attached, in
         one operation, or none.
@@ -114,7 +113,7 @@ extension AddRecord: KindTerminalCommand {
     let ids = answer.ids ?? [answer.id]
     guard !rendering.data.isPiped else { return ids.forEach { rendering.data.line($0) } }
     if ids.count > 1 {
-      rendering.data.line("Added \(counted(Int64(ids.count), kind, Registry.kind(named: kind)?.plural))")
+      rendering.data.line("Added \(counted(Int64(ids.count), kind, Schema.known.kind(named: kind)?.plural))")
     } else {
       let name = answer.name.map { " \(printable($0))" } ?? ""
       rendering.data.line("Added \(printable(kind))\(name) (\(shortRecordID(answer.id)))")
@@ -137,9 +136,9 @@ extension DeleteRecord: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
       words: [kind.name, "delete"], summary: "delete \(kind.phrase)", operands: [recordOperand],
-      options: [Registry.organization, Registry.category].contains(kind)
+      options: [Kind.organization, Kind.category].contains(kind)
         ? [.init(flag: "--force", placeholder: nil, summary: "delete it even if it is in use")] : [],
-      details: kind == Registry.trip
+      details: kind == Kind.trip
         ? "Asks first if the trip is protected, or if ID is only the beginning of its name or id." : nil,
       exampleArguments: kind.listing?.example.id)
   }

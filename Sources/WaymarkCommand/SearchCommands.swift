@@ -12,7 +12,7 @@ extension FindRecords: TerminalCommand {
     options: [
       .init(
         flag: "--kind", placeholder: "K", summary: "only records of this kind",
-        type: .words(Registry.listed.map(\.name) + [Registry.profile.name])),
+        type: .words(Schema.known.listed.map(\.name) + [Kind.profile.name])),
       .init(flag: "--limit", placeholder: "N", summary: "show at most N records; default 100"),
     ],
     details: """

@@ -7,8 +7,6 @@ import Waymark
 protocol TerminalCommand: Command {
   /// The syntax and the help of the command.
   static var syntax: CommandSpec { get }
-  /// All forms of the syntax: one for each kind if kinds share the command.
-  static var syntaxes: [CommandSpec] { get }
   /// Whether `--json` prints each event as a line, and the answer as the last line.
   static var isStream: Bool { get }
   /// Whether the events already print everything that goes to standard output, so that the answer is not printed again.
@@ -32,7 +30,6 @@ protocol TerminalCommand: Command {
 
 extension TerminalCommand {
   static var name: String { syntax.requestName }
-  static var syntaxes: [CommandSpec] { [syntax] }
   static var isStream: Bool { false }
   static var isShownByEvents: Bool { false }
   static var waitsFor: String? { "Working" }

@@ -28,7 +28,7 @@ extension Node {
           overview, try read(.timeline(of: overview.id)), references,
           hasDetails: !overview.trip.isProtected)
       },
-      history: history.map { open.shown($0) }, hasMoreHistory: newest.hasMore, kinds: PageDocument.kinds)
+      history: history.map { open.shown($0) }, hasMoreHistory: newest.hasMore, kinds: PageDocument.kinds(on: self))
   }
 
   /// Reads what the page of a single trip shows: the trip with all of its items, and nothing else of this node.
@@ -44,7 +44,7 @@ extension Node {
       generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: nil,
       status: nil,
       conflicts: [], habits: [],
-      trips: [page], history: [], hasMoreHistory: false, kinds: PageDocument.kinds)
+      trips: [page], history: [], hasMoreHistory: false, kinds: PageDocument.kinds(on: self))
   }
 }
 
@@ -53,8 +53,8 @@ extension PageDocument {
     DayCount(try node.profile()).day(at: Date(milliseconds: node.wall()))
   }
 
-  fileprivate static var kinds: [KindName] {
-    Registry.listed.map { KindName(kind: RecordKind($0.number), plural: $0.plural) }
+  fileprivate static func kinds(on node: isolated Node) -> [KindName] {
+    node.schema.listed.map { KindName(kind: RecordKind(rawValue: $0.name), plural: $0.plural) }
   }
 }
 

@@ -18,6 +18,11 @@ package enum Limits {
   package static let attachmentBytesMax = 16 * 1024 * 1024
   package static let settingsKeysMax = 1_024
   package static let settingsBytesMax = 1024 * 1024
+  package static let appsMax = 16
+  package static let appKindsMax = 32
+  package static let appFieldsMax = 64
+  package static let appNameBytesMax = 100
+  package static let schemaNameBytesMax = 40
 
   // MARK: Files of other applications
   package static let importBytesMax = 256 * 1024 * 1024

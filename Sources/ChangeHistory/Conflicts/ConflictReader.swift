@@ -37,12 +37,12 @@ package struct ConflictReader {
   package mutating func conflict(_ conflict: StoredConflict) throws -> Conflict {
     let row = try store.record(conflict.record)
     return Conflict(
-      id: conflict.id, kind: RecordKind(conflict.record.kind), record: UUID(conflict.record.id),
+      id: conflict.id, kind: store.schema.name(conflict.record.kind), record: UUID(conflict.record.id),
       name: try store.title(conflict.record), field: fieldName(conflict), reason: .init(conflict.reason),
       isVisible: row?.isVisible ?? false,
       hiddenBy: try conflict.hiddenBy.map { key in
         Conflict.HidingRecord(
-          kind: RecordKind(key.kind), record: UUID(key.id), name: try store.title(key))
+          kind: store.schema.name(key.kind), record: UUID(key.id), name: try store.title(key))
       },
       winner: try side(conflict.winner, conflict),
       losers: try conflict.losers.map { try side($0, conflict) })
@@ -51,7 +51,7 @@ package struct ConflictReader {
   private func fieldName(_ conflict: StoredConflict) -> String? {
     conflict.field.map { number in
       if number == Fields.life { return "life" }
-      return Registry.kind(conflict.record.kind)?.field(number)?.name ?? "field \(number)"
+      return store.schema.kind(conflict.record.kind)?.field(number)?.name ?? "field \(number)"
     }
   }
 
@@ -73,7 +73,7 @@ package struct ConflictReader {
     switch content {
     case .value(let value):
       if conflict.field == Fields.life { return .text(value == .bool(true) ? "alive" : "deleted") }
-      let field = conflict.field.flatMap { Registry.kind(conflict.record.kind)?.field($0) }
+      let field = conflict.field.flatMap { store.schema.kind(conflict.record.kind)?.field($0) }
       return try field.map { try values.value($0, value) } ?? ShownValue(value.documentJSON)
     case .fields(let fields): return .parts(try written(fields, conflict.record, all: true))
     case .write: return .text("edited")
@@ -85,7 +85,7 @@ package struct ConflictReader {
   private mutating func written(
     _ fields: [FieldNumber: Value], _ key: RecordKey, all: Bool = false
   ) throws -> [ShownValue.Part] {
-    let known = Registry.kind(key.kind)?.fields ?? []
+    let known = store.schema.kind(key.kind)?.fields ?? []
     var parts: [ShownValue.Part] = []
     for field in known where all || fields[field.number] != nil {
       try values.append(field, fields[field.number] ?? .null, to: &parts)
@@ -101,13 +101,13 @@ package struct ConflictReader {
 
   /// Returns a title that joins the kind, the record's name and the field, such as `trip · Rome · name`.
   func title(_ conflict: StoredConflict) throws -> String {
-    [RecordKind(conflict.record.kind).rawValue, try store.title(conflict.record), fieldName(conflict)]
+    [store.schema.name(conflict.record.kind).rawValue, try store.title(conflict.record), fieldName(conflict)]
       .compactMap(\.self).joined(separator: " · ")
   }
 
   /// Returns the words that refer to a record within a sentence, such as `trip “Rome”`.
   private func phrase(_ key: RecordKey) throws -> String {
-    "\(RecordKind(key.kind)) " + (try store.title(key).map { "“\(shortened($0))”" } ?? key.id.uuid)
+    "\(store.schema.name(key.kind)) " + (try store.title(key).map { "“\(shortened($0))”" } ?? key.id.uuid)
   }
 
   func author(_ side: StoredConflict.Side) -> String { history.deviceName(side.stamp.device) }

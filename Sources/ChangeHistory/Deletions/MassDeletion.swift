@@ -46,12 +46,12 @@ public struct MassDeletion: Hashable, Sendable, Identifiable {
 }
 
 extension MassDeletion {
-  init(_ tally: MassDeletions.Tally, deviceName: String) {
+  init(_ tally: MassDeletions.Tally, deviceName: String, _ schema: Schema) {
     self.init(
       operation: tally.operation, device: tally.device, deviceName: deviceName,
       time: Date(milliseconds: tally.time),
       kinds: tally.large.map { kind, count in
-        KindCount(kind: RecordKind(kind), deleted: count.deleted, before: count.before)
+        KindCount(kind: schema.name(kind), deleted: count.deleted, before: count.before)
       })
   }
 }

@@ -151,6 +151,6 @@ extension HistoryReader {
   /// Returns the large deletions that have been neither undone nor acknowledged.
   package func massDeletions() throws -> [MassDeletion] {
     try MassDeletions(store).large.filter { try store.undos(of: $0.operation).isEmpty }
-      .map { MassDeletion($0, deviceName: deviceName($0.device)) }
+      .map { MassDeletion($0, deviceName: deviceName($0.device), store.schema) }
   }
 }

@@ -57,7 +57,7 @@ package struct HistoryReader {
       id: key.id, verb: operation.verb, time: Date(milliseconds: operation.clock.milliseconds),
       device: key.device, deviceName: deviceName(key.device), isOwn: key.device == own,
       undoes: operation.undone, undoneBy: try operation.undo(in: store)?.key.id,
-      counts: content.recordCounts, record: try content.single.map(store.reference),
+      counts: content.recordCounts(store.schema), record: try content.single.map(store.reference),
       fields: content.fieldNames)
   }
 
@@ -65,7 +65,7 @@ package struct HistoryReader {
 
   private func record(_ row: RecordRow) throws -> History.Record {
     History.Record(
-      kind: RecordKind(row.key.kind), id: UUID(row.key.id), name: try store.title(row.key),
+      kind: store.schema.name(row.key.kind), id: UUID(row.key.id), name: try store.title(row.key),
       state: row.isVisible ? .visible : row.isAlive ? .hidden : .deleted,
       erasure: try store.erasure(of: row.key).map { erasure in
         History.Erasure(
@@ -98,7 +98,7 @@ package struct HistoryReader {
     _ item: RecordHistory.Item, _ record: RecordKey, isErased: Bool, _ values: inout ShownValues
   ) throws -> History.Write {
     let operation = try store.operation(item.write.operation)
-    let kind = Registry.kind(record.kind)
+    let kind = store.schema.kind(record.kind)
     let fields = try item.cells.map { cell in
       let field = kind?.field(cell.field)
       let isLife = cell.field == Fields.life
@@ -165,7 +165,7 @@ package struct HistoryReader {
       let shown = writes.first(where: { $0.cell.state == .shows })
         ?? writes.first(where: { $0.cell.state != .lost })
     else { return nil }
-    let definition = Registry.kind(record.kind)?.field(field)
+    let definition = store.schema.kind(record.kind)?.field(field)
     let isLife = field == Fields.life
     var beaten: [RecordExplanation.Written] = []
     for other in writes where other.write.place.origin.stamp != shown.write.place.origin.stamp {

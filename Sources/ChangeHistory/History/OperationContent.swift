@@ -45,7 +45,7 @@ package struct OperationContent {
     guard records.count == 1, let only = records.first else { return }
     single = only
     guard only.kind.mergeClass == .fieldByField else { return }
-    let kind = Registry.kind(only.kind)
+    let kind = store.schema.kind(only.kind)
     fieldNames = fields.sorted().map { kind?.field($0)?.name ?? "field \($0)" }
   }
 
@@ -91,10 +91,10 @@ package struct OperationContent {
   }
 
   /// The counts, ordered by kind number; kinds without a change are left out.
-  var recordCounts: [RecordCounts] {
+  func recordCounts(_ schema: Schema) -> [RecordCounts] {
     counts.sorted { $0.key < $1.key }.filter { $0.value.total > 0 }.map { number, count in
       RecordCounts(
-        kind: RecordKind(number), added: count.added, changed: count.changed, deleted: count.deleted,
+        kind: schema.name(number), added: count.added, changed: count.changed, deleted: count.deleted,
         restored: count.restored)
     }
   }

@@ -54,7 +54,7 @@ struct ResolvedConflicts {
 
   private func deletion(_ outcome: UndoPlan.Outcome) throws -> UndoSummary.ResolvedConflict {
     let isAlive = outcome.state.isAlive
-    let kind = Registry.kind(outcome.record.kind)
+    let kind = store.schema.kind(outcome.record.kind)
     let command = kind?.listing.map { _ in
       Step.waymark("\(kind?.name ?? "") \(isAlive ? "delete" : "restore") \(outcome.record.id.uuid)")
     }
@@ -102,7 +102,7 @@ struct ResolvedConflicts {
           deviceName: history.deviceName(device),
           next: try command(record, side.contents, instead: current)))
     }
-    let name = isWhole ? nil : Registry.kind(record.kind)?.field(field)?.name ?? "field \(field)"
+    let name = isWhole ? nil : store.schema.kind(record.kind)?.field(field)?.name ?? "field \(field)"
     return try conflict(record, name, try value(record, isWhole ? nil : field, current), others)
   }
 
@@ -139,7 +139,7 @@ struct ResolvedConflicts {
   private mutating func value(
     _ record: RecordKey, _ field: FieldNumber?, _ contents: [FieldNumber: [UInt8]]
   ) throws -> ShownValue {
-    let kind = Registry.kind(record.kind)
+    let kind = store.schema.kind(record.kind)
     if let field {
       return try values.value(contents[field] ?? Value.null.encoded, of: kind?.field(field), isLife: false)
     }
@@ -155,14 +155,14 @@ struct ResolvedConflicts {
   private func command(
     _ record: RecordKey, _ contents: [FieldNumber: [UInt8]], instead current: [FieldNumber: [UInt8]]
   ) throws -> Step? {
-    guard let kind = Registry.kind(record.kind) else { return nil }
+    guard let kind = store.schema.kind(record.kind) else { return nil }
     var wanted: [FieldNumber: Value] = [:]
     for field in Set(contents.keys).union(current.keys) where contents[field] != current[field] {
       wanted[field] = try contents[field].map { try Value(encoded: $0[...]) } ?? .null
     }
-    if kind == Registry.setting { return try command(setting: record, wanted) }
+    if kind == Kind.setting { return try command(setting: record, wanted) }
     let words =
-      kind == Registry.profile
+      kind == Kind.profile
       ? "profile set" : kind.listing.map { _ in "\(kind.name) edit \(record.id.uuid)" }
     guard let words, let assignments = kind.assignments(of: wanted, zones: CivilTime.offsets) else {
       return nil
@@ -172,7 +172,7 @@ struct ResolvedConflicts {
   }
 
   private func command(setting record: RecordKey, _ wanted: [FieldNumber: Value]) throws -> Step? {
-    let setting = Registry.setting
+    let setting = Kind.setting
     guard let key = try store.record(record)?[setting.number("key")]?.asText,
       let value = wanted[setting.number("value")], wanted.count == 1
     else { return nil }

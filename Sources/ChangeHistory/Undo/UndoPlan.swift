@@ -284,7 +284,7 @@ private struct Undoing {
     to trashed: Set<RecordKey>, _ written: Set<RecordKey>
   ) throws -> [RecordKey: [RecordKey]] {
     var users: [RecordKey: [RecordKey]] = [:]
-    for kind in Registry.kinds {
+    for kind in store.schema.kinds {
       let fields = kind.fields.filter { field in
         field.type.usedKind.map { referred in trashed.contains { $0.kind == referred } } ?? false
       }

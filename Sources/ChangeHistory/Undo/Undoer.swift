@@ -111,12 +111,12 @@ package struct Undoer {
     var resolved = ResolvedConflicts(operation, history, pace)
     return UndoSummary(
       undo: undo, isPreview: isPreview, operation: try history.operation(operation),
-      changes: OperationContent(plan.change.drafts).recordCounts, left: try plan.left.map(leftAlone),
+      changes: OperationContent(plan.change.drafts).recordCounts(store.schema), left: try plan.left.map(leftAlone),
       resolvedConflicts: try await resolved.find(plan.outcomes))
   }
 
   private func leftAlone(_ left: UndoPlan.LeftAlone) throws -> UndoSummary.LeftAlone {
-    let kind = Registry.kind(left.record.kind)
+    let kind = store.schema.kind(left.record.kind)
     let record = try store.reference(left.record)
     switch left.reason {
     case .changedSince(let fields, let by):
@@ -190,7 +190,7 @@ package struct Undoer {
   }
 
   private func sentence(_ left: UndoPlan.LeftAlone) throws -> String {
-    let kind = Registry.kind(left.record.kind)
+    let kind = store.schema.kind(left.record.kind)
     let record = "\(kind?.name ?? "record") \(try store.title(left.record) ?? left.record.id.uuid)"
     switch left.reason {
     case .changedSince(let fields, let by):

@@ -29,12 +29,12 @@ package struct AddedFile: Sendable {
 
 /// The fields of an attachment that are determined by its file.
 enum AttachmentInput {
-  static let dataField = Registry.attachment.number("fileData")
+  static let dataField = Kind.attachment.number("fileData")
 
   /// Expands an assignment such as `lodging=Casa` to `parentType=lodging parentId=Casa`.
   static func expandingParent(_ pairs: [(name: String, value: String)]) -> [(name: String, value: String)] {
     pairs.flatMap { pair -> [(name: String, value: String)] in
-      guard let kind = Registry.owners.first(where: { $0.name == pair.name }) else { return [pair] }
+      guard let kind = Kind.owners.first(where: { $0.name == pair.name }) else { return [pair] }
       return [("parentType", kind.name), ("parentId", pair.value)]
     }
   }
@@ -53,7 +53,7 @@ extension AddedFile {
   /// Returns the attachment's fields that are determined by the file: its name, size and type, and for a new
   /// attachment the time of creation.
   func fields(now: Moment, isNew: Bool) -> [(field: FieldNumber, value: Value)] {
-    let kind = Registry.attachment
+    let kind = Kind.attachment
     let type = name.contains(".") ? name.split(separator: ".").last.map { $0.lowercased() } ?? "" : ""
     var fields: [(FieldNumber, Value)] = [
       (kind.number("fileName"), .text(name)), (kind.number("originalFileName"), .text(name)),
@@ -191,10 +191,10 @@ extension StoredContents {
     }
     let id = RecordID(milliseconds: now, random: random16())
     let fields =
-      [(field: Registry.attachment.number("parent"), value: parent.value)]
+      [(field: Kind.attachment.number("parent"), value: parent.value)]
       + file.fields(now: wholeSecond(now), isNew: true)
       + [(field: AttachmentInput.dataField, value: file.value)]
-    try RecordEditing(store: store, kind: Registry.attachment, held: nil, now: now, ownZone: "UTC")
+    try RecordEditing(store: store, kind: Kind.attachment, held: nil, now: now, ownZone: "UTC")
       .check(fields, isNew: true)
     let key = RecordKey(kind: KindNumbers.attachment, id: id)
     return (
@@ -209,7 +209,7 @@ extension StoredContents {
   ///
   /// - Throws: `WaymarkError` if the attachment does not exist.
   package func file(of attachment: Attachment) throws -> FileReference? {
-    guard let row = try store.visible(Registry.attachment, RecordID(attachment.id)) else {
+    guard let row = try store.visible(Kind.attachment, RecordID(attachment.id)) else {
       throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list"))
     }
     guard case .file(let file)? = Blob(row[AttachmentInput.dataField]) else { return nil }
@@ -223,7 +223,7 @@ extension StoredContents {
 
   /// Returns the value that holds the bytes of an attachment or names its file.
   package func content(of attachment: Attachment) throws -> Value {
-    guard let row = try store.visible(Registry.attachment, RecordID(attachment.id)),
+    guard let row = try store.visible(Kind.attachment, RecordID(attachment.id)),
       let value = row[AttachmentInput.dataField]
     else { throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list")) }
     return value

@@ -85,7 +85,7 @@ package struct Eraser {
 
   private func row(_ key: RecordKey) throws -> RecordRow {
     guard let row = try store.record(key) else {
-      throw WaymarkError.notFound(RecordKind(key.kind).rawValue, key.id.uuid)
+      throw WaymarkError.notFound(store.schema.name(key.kind).rawValue, key.id.uuid)
     }
     return row
   }
@@ -194,15 +194,15 @@ package struct Eraser {
   /// Returns the record that has a field: the given one, or the address of an organization, which is typed as part of
   /// the organization.
   private func holder(of name: String, _ row: RecordRow) throws -> (RecordRow, Kind) {
-    guard let kind = Registry.kind(row.key.kind) else {
-      throw WaymarkError.usage("This version does not know the fields of \(RecordKind(row.key.kind)).")
+    guard let kind = store.schema.kind(row.key.kind) else {
+      throw WaymarkError.usage("This version does not know the fields of \(store.schema.name(row.key.kind)).")
     }
-    guard kind == Registry.organization, kind.field(named: name) == nil,
-      Registry.address.field(named: name) != nil,
+    guard kind == Kind.organization, kind.field(named: name) == nil,
+      Kind.address.field(named: name) != nil,
       let id = row[kind.number("address")]?.asRecordID,
       let address = try store.record(RecordKey(kind: KindNumbers.address, id: id))
     else { return (row, kind) }
-    return (address, Registry.address)
+    return (address, Kind.address)
   }
 
   private func rewrite(
@@ -224,7 +224,7 @@ package struct Eraser {
     }
     guard field.rule.isRequired else { return }
     let record =
-      kind == Registry.profile
+      kind == Kind.profile
       ? "profile set" : "\(kind.name) edit \(shellWord(try store.title(row.key) ?? row.key.id.uuid))"
     throw WaymarkError.usage(
       "Every \(kind.name) needs \(name), so it can't be erased. To erase only earlier values, change it and "
@@ -238,7 +238,7 @@ package struct Eraser {
       conflict.record == row.key && (conflict.reason != .field || conflict.field != field)
     }
     guard lost else { return }
-    let kind = RecordKind(row.key.kind)
+    let kind = store.schema.name(row.key.kind)
     let name = try store.title(row.key).map { " “\(shortened($0))”" } ?? ""
     throw WaymarkError.failed(
       .conflicts,
@@ -260,10 +260,10 @@ package struct Eraser {
     }
     var rows: [RecordRow] = []
     var addresses: Set<RecordKey> = []
-    for kind in Trash.kinds {
+    for kind in Trash(store: store).kinds {
       // What is hidden with a deleted record is found as one of its descendants.
       for (row, deletion) in try trash.records(kind) where deletion.record == row.key && isOld(deletion) {
-        if kind == Registry.address { addresses.insert(row.key) } else { rows.append(row) }
+        if kind == Kind.address { addresses.insert(row.key) } else { rows.append(row) }
       }
     }
     return try plan("trash.empty", rows, addresses: addresses)
@@ -274,9 +274,9 @@ package struct Eraser {
   /// Throws an error if visible records that are not erased as well refer to an organization or a category.
   private func checkUnused(_ row: RecordRow, _ erased: Set<RecordKey>) throws {
     let users = try users(of: row.key).filter { !erased.contains($0.key) }
-    guard !users.isEmpty, let kind = Registry.kind(row.key.kind) else { return }
+    guard !users.isEmpty, let kind = store.schema.kind(row.key.kind) else { return }
     let name = kind.title(of: row) ?? row.key.id.uuid
-    let instead = kind == Registry.organization ? "their organization becomes None" : "they have no category"
+    let instead = kind == Kind.organization ? "their organization becomes None" : "they have no category"
     throw WaymarkError(
       exitCode: ExitCode.needsYes, code: .inUse,
       message: "“\(shortened(name))” is used by \(plural(users.count, "record")). With --force it is erased, "
@@ -284,14 +284,14 @@ package struct Eraser {
       next: .waymark("erase \(shellWord(name)) --force"),
       candidates: NameResolver.shown(
         users.map { user in
-          let kind = Registry.kind(user.key.kind)
+          let kind = store.schema.kind(user.key.kind)
           return "\(kind?.name ?? "record") \(kind?.title(of: user) ?? user.key.id.uuid)"
         }))
   }
 
   private func users(of key: RecordKey) throws -> [RecordRow] {
     var users: [RecordRow] = []
-    for kind in Registry.kinds {
+    for kind in store.schema.kinds {
       let fields = kind.fields.filter { $0.type.usedKind == key.kind }
       guard !fields.isEmpty else { continue }
       try store.forEach(RecordQuery(kind.number)) { row in
@@ -305,7 +305,7 @@ package struct Eraser {
 
   /// Returns the addresses that any write of a record refers to, past or present.
   private func addresses(of key: RecordKey) throws -> Set<RecordKey> {
-    guard let kind = Registry.kind(key.kind), kind.hasAddress, let row = try store.record(key) else {
+    guard let kind = store.schema.kind(key.kind), kind.hasAddress, let row = try store.record(key) else {
       return []
     }
     var found = Set(row.fields.compactMap { kind.address(in: $0.key, $0.value) })
@@ -327,7 +327,7 @@ package struct Eraser {
   private func unreferenced(_ addresses: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey>
   {
     var left = addresses
-    for kind in Registry.kinds where kind.hasAddress && !left.isEmpty {
+    for kind in store.schema.kinds where kind.hasAddress && !left.isEmpty {
       try NameResolver(store: store, scope: .all).forEach(kind) { row in
         guard !left.isEmpty, !erased.contains(row.key) else { return }
         left.subtract(try self.addresses(of: row.key))
@@ -357,7 +357,7 @@ extension Store {
     _ record: RecordKey, _ erasure: Erasure, _ deviceName: ((DeviceKey) -> String)?
   ) -> WaymarkError {
     let by = deviceName.map { " by \($0(erasure.device))" } ?? ""
-    let kind = RecordKind(record.kind)
+    let kind = schema.name(record.kind)
     let when = CivilTime.text(erasure.clock.milliseconds)
     if let held = (try? heldErase(of: record)) ?? nil, held.erasure.number == erasure.number {
       let name = deviceName.map { $0(erasure.device) }

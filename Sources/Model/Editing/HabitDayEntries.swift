@@ -53,14 +53,14 @@ package struct HabitDayEntries {
 
   /// - Parameter day: the day; nil for today.
   package init(_ store: Store, of habit: UUID, _ day: Day?, _ zone: TimeZone, now: Moment) throws {
-    guard let habit = try store.visible(Registry.habit, RecordID(habit)) else {
+    guard let habit = try store.visible(Kind.habit, RecordID(habit)) else {
       throw WaymarkError.notFound("habit", habit.uuidString, next: .waymark("habit list"))
     }
     try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: now)
   }
 
   /// Whether the habit is binary, that is, either done or not done on a day, without an amount.
-  package var isBinary: Bool { habit.text(Registry.habit.number("kind")) != HabitKind.numeric.rawValue }
+  package var isBinary: Bool { habit.text(Kind.habit.number("kind")) != HabitKind.numeric.rawValue }
 
   /// Whether the time is more than a day ahead: nothing can have been done then, not even where it is already tomorrow.
   fileprivate var isAhead: Bool { moment > now + 86_400_000 }
@@ -86,7 +86,7 @@ package struct HabitDayEntries {
     for entry in entries { sum.add(entry[Self.valueField]?.asFloat ?? 1) }
     let id = habit.key.id.uuid
     return Summary(
-      id: id, habit: id, name: habit.text(Registry.habit.number("name")), day: day.description,
+      id: id, habit: id, name: habit.text(Kind.habit.number("name")), day: day.description,
       done: !entries.isEmpty, value: isBinary ? nil : sum.value, entries: entries.map(\.key.id.uuid))
   }
 
@@ -162,24 +162,24 @@ package struct HabitDayEntries {
 
   private func fields(_ value: Double) -> [(field: FieldNumber, value: Value)] {
     [
-      (Registry.habitEntry.number("habitID"), .bytes(habit.key.id.bytes)),
-      (Registry.habitEntry.number("date"), HabitDay.value(moment, zone: zone)),
+      (Kind.habitEntry.number("habitID"), .bytes(habit.key.id.bytes)),
+      (Kind.habitEntry.number("date"), HabitDay.value(moment, zone: zone)),
       (Self.valueField, .float(value)),
     ]
   }
 
   private func checked(_ value: Double) throws -> Double {
     let value = wireFloat(value)
-    let draft = RecordDraft(Registry.habitEntry, RecordID(.zero), [Self.valueField: .float(value)])
+    let draft = RecordDraft(Kind.habitEntry, RecordID(.zero), [Self.valueField: .float(value)])
     do throws(FieldError) {
-      try Registry.habitEntry.validate(draft, isNew: false)
+      try Kind.habitEntry.validate(draft, isNew: false)
     } catch {
-      throw WaymarkError(refused: error, kind: Registry.habitEntry)
+      throw WaymarkError(refused: error, kind: Kind.habitEntry)
     }
     return value
   }
 
-  private static let valueField = Registry.habitEntry.number("value")
+  private static let valueField = Kind.habitEntry.number("value")
 }
 
 extension WaymarkError {
@@ -197,7 +197,7 @@ extension TypedRecords {
   ///   - date: a day or a time as typed; nil for the present time.
   ///   - isNew: whether an entry is to be added, for which the day can't be in the future.
   package func day(ofHabit name: String, _ date: String?, isNew: Bool = false) throws -> HabitDayEntries {
-    let habit = try NameResolver(store: store).resolve(Registry.habit, name)
+    let habit = try NameResolver(store: store).resolve(Kind.habit, name)
     guard CivilTime.isZone(zone), let known = TimeZone(identifier: zone) else {
       throw WaymarkError.badValue("--zone", zone, allowed: "use a time zone such as Europe/Rome")
     }

@@ -98,7 +98,7 @@ struct RecordEditing {
       }
     }
     if kind.number == FixedRecords.organization {
-      let address = own.filter { Registry.address.field(named: $0.name) != nil && $0.name != "address" }
+      let address = own.filter { Kind.address.field(named: $0.name) != nil && $0.name != "address" }
       own.removeAll { pair in address.contains { $0.name == pair.name } }
       if !address.isEmpty { try self.address(address, held, &extra, &given.others) }
     }
@@ -114,11 +114,11 @@ struct RecordEditing {
     _ pairs: [(name: String, value: String)], _ held: RecordRow?,
     _ extra: inout [(field: FieldNumber, value: Value)], _ others: inout [EntryDraft]
   ) throws {
-    guard let reference = Registry.organization.field(named: "address") else { return }
+    guard let reference = Kind.organization.field(named: "address") else { return }
     let heldID = held.flatMap { $0[reference.number]?.asRecordID }
-    let record = try heldID.flatMap { try store.visible(Registry.address, $0) }
-    let fields = try values(Registry.address, record, pairs)
-    try RecordEditing(store: store, kind: Registry.address, held: record, now: now, ownZone: ownZone)
+    let record = try heldID.flatMap { try store.visible(Kind.address, $0) }
+    let fields = try values(Kind.address, record, pairs)
+    try RecordEditing(store: store, kind: Kind.address, held: record, now: now, ownZone: ownZone)
       .check(fields, isNew: record == nil)
     if let record {
       others += EntryDraft.putting(record.key, fields, on: record)
@@ -213,7 +213,7 @@ struct RecordEditing {
     try check(fields, isNew: isNew)
     let values = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
     try checkOrder(values)
-    if kind == Registry.habitEntry { try checkPast(values) }
+    if kind == Kind.habitEntry { try checkPast(values) }
   }
 
   private func checkNone(_ fields: [(field: FieldNumber, value: Value)]) throws {
@@ -278,11 +278,11 @@ extension Store {
     // Categories whose names differ only in punctuation get different keys.
     return try [slug, name.lowercased()].first { key in
       guard !key.isEmpty else { return false }
-      let id = RecordID(kind: Registry.category, key: key)
+      let id = RecordID(kind: Kind.category, key: key)
       guard let held = try record(RecordKey(kind: KindNumbers.category, id: id)), held.isAlive else {
         return true
       }
-      return held.text(Registry.category.number("name"))?.lowercased() == name.lowercased()
+      return held.text(Kind.category.number("name"))?.lowercased() == name.lowercased()
     }
   }
 }
@@ -290,8 +290,8 @@ extension Store {
 extension Kind {
   /// The help page that explains the fields of this kind; nil for a kind whose fields can't be typed.
   var fieldHelp: Step? {
-    if self == Registry.address { return Registry.organization.fieldHelp }
-    return listing != nil || self == Registry.profile ? .waymark("help fields \(name)") : nil
+    if self == Kind.address { return Kind.organization.fieldHelp }
+    return listing != nil || self == Kind.profile ? .waymark("help fields \(name)") : nil
   }
 }
 

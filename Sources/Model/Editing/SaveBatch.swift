@@ -53,6 +53,7 @@ extension Store {
   }
 
   fileprivate func editable(_ kind: Kind, _ id: RecordID) throws -> RecordRow {
+    try checkKnown(kind)
     if kind.number == FixedRecords.profile.kind { return try heldProfile() }
     guard let row = try visible(kind, id) else { throw WaymarkError.notFound(kind.name, id.uuid) }
     return row
@@ -78,6 +79,7 @@ private struct SaveBatch {
   }
 
   mutating func save(_ record: SavedRecord) throws {
+    try store.checkKnown(record.kind)
     let record = try named(record)
     let key = RecordKey(kind: record.kind.number, id: record.id)
     guard written.insert(key).inserted else {
@@ -99,11 +101,11 @@ private struct SaveBatch {
   /// key.
   private mutating func named(_ record: SavedRecord) throws -> SavedRecord {
     let key = RecordKey(kind: record.kind.number, id: record.id)
-    let field = Registry.category.number("key")
-    guard record.kind == Registry.category, (record.changes[field] ?? .null).isEmpty,
+    let field = Kind.category.number("key")
+    guard record.kind == Kind.category, (record.changes[field] ?? .null).isEmpty,
       try store.record(key) == nil
     else { return record }
-    let name = record.changes[Registry.category.number("name")]?.asText ?? ""
+    let name = record.changes[Kind.category.number("name")]?.asText ?? ""
     let text = try store.categoryKey(named: name) ?? record.id.uuid
     let id = RecordID(kind: record.kind, key: text)
     keys[key] = RecordKey(kind: record.kind.number, id: id)
@@ -117,8 +119,8 @@ private struct SaveBatch {
     var values = record.changes
     if held == nil {
       // A new habit is binary by default, but numeric if it has a unit or a target.
-      if record.kind == Registry.habit, values[Registry.habit.number("kind")] == HabitKind.binary.value {
-        values[Registry.habit.number("kind")] = nil
+      if record.kind == Kind.habit, values[Kind.habit.number("kind")] == HabitKind.binary.value {
+        values[Kind.habit.number("kind")] = nil
       }
       for (field, value) in record.kind.defaults(now: now, for: values) where (values[field] ?? .null).isEmpty
       {
@@ -132,7 +134,7 @@ private struct SaveBatch {
     if held == nil, record.kind.number == KindNumbers.category {
       // A category's id must be derived from its `key`, so that the same key denotes the same category on every
       // device.
-      let key = values[Registry.category.number("key")]?.asText ?? ""
+      let key = values[Kind.category.number("key")]?.asText ?? ""
       guard RecordID(kind: record.kind, key: key) == record.id else {
         throw WaymarkError.badValue("id", record.id.uuid, allowed: "a category's id is derived from its key")
       }
@@ -175,7 +177,7 @@ private struct SaveBatch {
   func checkParents() throws {
     for (child, key) in parents where !written.contains(key) {
       guard try store.record(key)?.isAlive != true else { continue }
-      let kind = Registry.kind(key.kind)?.name ?? "record"
+      let kind = store.schema.kind(key.kind)?.name ?? "record"
       throw WaymarkError.missing(
         "The \(kind) that the \(child.name) belongs to does not exist: \(key.id.uuid).",
         next: "save the \(kind) first, or in the same change")

@@ -46,14 +46,14 @@ package struct TypedRecords {
   ///   See `RecordList`.
   package func list(_ kind: Kind, _ filter: RecordList.Filter) throws -> (records: [ShownRecord], total: Int)
   {
-    let summaries = kind == Registry.trip ? try store.tripSummaries() : [:]
+    let summaries = kind == Kind.trip ? try store.tripSummaries() : [:]
     let today = CalendarDay(CivilTime.day(now, zone: zone)) ?? CalendarDay(daysSince1970: 0)
     let (rows, total) = try RecordList(store: store, names: names, today: today).records(kind, filter)
     let shortIDs = try store.shortIDs(of: rows.map(\.key.id))
     var writer = document
     let records = try rows.map { record in
       var members = try writer.members(kind, record, shortID: shortIDs[record.key.id])
-      if kind == Registry.trip { members += (summaries[record.key.id] ?? TripSummary()).members }
+      if kind == Kind.trip { members += (summaries[record.key.id] ?? TripSummary()).members }
       return ShownRecord(members)
     }
     return (records, total)
@@ -64,8 +64,8 @@ package struct TypedRecords {
     let record = try names.resolve(kind, name)
     var writer = document
     var members = try writer.members(kind, record)
-    if kind == Registry.trip { members += try tripMembers(record) }
-    if kind == Registry.habit { members += try habitMembers(record) }
+    if kind == Kind.trip { members += try tripMembers(record) }
+    if kind == Kind.habit { members += try habitMembers(record) }
     return ShownRecord(members)
   }
 
@@ -105,7 +105,7 @@ package struct TypedRecords {
 
   /// Returns the value that holds an attachment's bytes or names its file; nil for records of other kinds.
   package func content(_ kind: Kind, _ name: String) throws -> Value? {
-    guard kind == Registry.attachment else { return nil }
+    guard kind == Kind.attachment else { return nil }
     guard let data = try names.resolve(kind, name)[AttachmentInput.dataField], data != .null else {
       throw WaymarkError.failed(
         .noContent, "This attachment has no content.", next: .waymark("attachment edit ID file=PATH"))
@@ -118,12 +118,12 @@ package struct TypedRecords {
   package func attachment(_ name: String) throws -> (
     id: String, name: String, bytes: Int, file: FileReference?
   ) {
-    let record = try names.resolve(Registry.attachment, name)
+    let record = try names.resolve(Kind.attachment, name)
     let blob = Blob(record[AttachmentInput.dataField])
     var file: FileReference?
     if case .file(let found)? = blob { file = found }
     return (
-      record.key.id.uuid, Registry.attachment.title(of: record) ?? name, blob?.byteCount ?? 0, file
+      record.key.id.uuid, Kind.attachment.title(of: record) ?? name, blob?.byteCount ?? 0, file
     )
   }
 
@@ -135,18 +135,18 @@ package struct TypedRecords {
   }
 
   /// Returns the id of the trip that the user means by a name.
-  package func trip(_ name: String) throws -> RecordID { try names.resolve(Registry.trip, name).key.id }
+  package func trip(_ name: String) throws -> RecordID { try names.resolve(Kind.trip, name).key.id }
 
   /// Returns a trip and all its items in chronological order.
   package func timeline(_ name: String) throws -> (
     trip: ShownReference, items: [(kind: String, record: ShownRecord)]
   ) {
-    let trip = try names.resolve(Registry.trip, name)
+    let trip = try names.resolve(Kind.trip, name)
     var writer = document
     let items = try store.timeline(of: trip.key).map { kind, record in
       (kind: kind.name, record: ShownRecord(try writer.members(kind, record)))
     }
-    return (reference(Registry.trip, trip), items)
+    return (reference(Kind.trip, trip), items)
   }
 
   private func reference(_ kind: Kind, _ record: RecordRow) -> ShownReference {
@@ -158,7 +158,7 @@ package struct TypedRecords {
   /// Returns the paths of the files that typed fields name. They must be added to the store before the fields are
   /// written.
   package static func paths(in pairs: Pairs, of kind: Kind) -> [String] {
-    let field = kind == Registry.attachment ? "file" : kind == Registry.profile ? "avatar" : nil
+    let field = kind == Kind.attachment ? "file" : kind == Kind.profile ? "avatar" : nil
     return pairs.filter { $0.name == field && !$0.value.isEmpty }.map(\.value)
   }
 
@@ -170,7 +170,7 @@ package struct TypedRecords {
   ) throws -> (ids: [String], change: PreparedChange) {
     let editing = RecordEditing(
       store: store, kind: kind, held: nil, now: now, ownZone: zone, files: files)
-    let named = kind == Registry.attachment ? pairs.filter { $0.name == "file" } : []
+    let named = kind == Kind.attachment ? pairs.filter { $0.name == "file" } : []
     let others = pairs.filter { pair in named.isEmpty || pair.name != "file" }
     let added = try (named.isEmpty ? [others] : named.map { others + [$0] }).map { try editing.add($0) }
     return (
@@ -207,8 +207,8 @@ package struct TypedRecords {
     var names = names
     names.matchesInside = false
     let record = try names.resolve(kind, name)
-    if kind == Registry.organization { try store.checkDeletable(organization: record, force: force) }
-    if kind == Registry.category { try store.checkDeletable(category: record, force: force) }
+    if kind == Kind.organization { try store.checkDeletable(organization: record, force: force) }
+    if kind == Kind.category { try store.checkDeletable(category: record, force: force) }
     let contents = try store.contents(of: record.key)
     if !isConfirmed { try checkMeant(kind, record, typed: name, contents) }
     return (
@@ -224,7 +224,7 @@ package struct TypedRecords {
     let shown = "the \(kind.name) “\(shortened(title))”"
     let with = contents.isEmpty ? "" : " with \(ContentCount.text(contents))"
     let next = Step.waymark("\(kind.name) delete \(shellWord(title)) --yes")
-    if record[kind.field(named: "isProtected")?.number ?? Fields.life] == .bool(true), kind == Registry.trip {
+    if record[kind.field(named: "isProtected")?.number ?? Fields.life] == .bool(true), kind == Kind.trip {
       throw WaymarkError.needsYes(
         "\(shown.capitalizedFirst) is protected. It will be deleted\(with).", next: next)
     }
@@ -258,7 +258,7 @@ package struct TypedRecords {
   /// most recently deleted come first. The parts of files and addresses, which are not shown as records, are left out.
   package func trash() throws -> [(record: ShownReference, deletion: ShownDeletion)] {
     let trash = Trash(store: store)
-    let found = try Trash.kinds.filter { $0 != Registry.address }.flatMap { try trash.records($0) }
+    let found = try trash.kinds.filter { $0 != Kind.address }.flatMap { try trash.records($0) }
     return try found.sorted { $0.deletion.author.origin.stamp.clock > $1.deletion.author.origin.stamp.clock }
       .map { (try store.shownReference($0.record.key), try shown($0.deletion, of: $0.record)) }
   }
@@ -310,7 +310,7 @@ package struct TypedRecords {
   /// or missing.
   private func hidden(_ kind: Kind, _ record: RecordRow) throws -> WaymarkError {
     let title = kind.title(of: record) ?? record.key.id.uuid
-    guard let above = try store.deletion(hiding: record)?.record, let aboveKind = Registry.kind(above.kind)
+    guard let above = try store.deletion(hiding: record)?.record, let aboveKind = store.schema.kind(above.kind)
     else {
       return .failed(
         .hidden, "The \(kind.name) “\(title)” is hidden because the record that it belongs to is missing.",
@@ -328,7 +328,7 @@ package struct TypedRecords {
   /// Returns the profile.
   package func profile() throws -> ShownRecord {
     var writer = document
-    return ShownRecord(try writer.members(Registry.profile, try store.heldProfile()))
+    return ShownRecord(try writer.members(Kind.profile, try store.heldProfile()))
   }
 
   /// Returns the value that holds the bytes of the profile's picture or names its file.
@@ -353,7 +353,7 @@ package struct TypedRecords {
     var pairs = pairs
     let picture = try takePicture(&pairs, files)
     let editing = RecordEditing(
-      store: store, kind: Registry.profile, held: held, now: now, ownZone: zone)
+      store: store, kind: Kind.profile, held: held, now: now, ownZone: zone)
     var changed = try editing.changes(pairs)
     if let picture, picture != held[ProfileWrite.avatar] { changed.append((ProfileWrite.avatar, picture)) }
     guard !changed.isEmpty else { return (nil, PreparedChange(verb: "profile.set", entries: [])) }
@@ -431,23 +431,23 @@ extension Store {
     var counts: [Kind: Int] = [:]
     var waiting = [record]
     while let next = waiting.popLast() {
-      for kind in Registry.listed where kind.parentKinds.contains(next.kind) {
+      for kind in schema.listed where kind.parentKinds.contains(next.kind) {
         let children = try children(of: next, kind.number).filter(\.isVisible)
         if !children.isEmpty { counts[kind, default: 0] += children.count }
         waiting += children.map(\.key)
       }
     }
-    return Registry.listed.compactMap { kind in
+    return schema.listed.compactMap { kind in
       counts[kind].map { ContentCount(kind: kind.name, many: kind.plural, count: $0) }
     }
   }
 
   /// Throws an error if a category is in use by habits and the deletion is not forced.
   fileprivate func checkDeletable(category record: RecordRow, force: Bool) throws {
-    let key = record.text(Registry.category.number("key")) ?? ""
+    let key = record.text(Kind.category.number("key")) ?? ""
     let users = try users(ofCategory: key)
     guard users.isEmpty || force else {
-      let name = Registry.category.title(of: record) ?? key
+      let name = Kind.category.title(of: record) ?? key
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: .inUse,
         message: "“\(name)” is used by \(plural(users.count, "habit")). "
@@ -457,7 +457,7 @@ extension Store {
   }
 
   func shownReference(_ key: RecordKey) throws -> ShownReference {
-    ShownReference(kind: RecordKind(key.kind).rawValue, id: key.id.uuid, name: try title(key))
+    ShownReference(kind: schema.name(key.kind).rawValue, id: key.id.uuid, name: try title(key))
   }
 
   /// Throws an error if an organization can't be deleted: if it is None, or if it is in use and the deletion is not

@@ -2,7 +2,7 @@ package import Foundation
 import Home
 import LogStorage
 package import Records
-import Replication
+package import Replication
 package import Storage
 package import Wire
 
@@ -128,7 +128,7 @@ package struct NameResolver {
     else { return nil }
     let time = CivilTime.offsets.text(
       milliseconds: deletion.author.origin.stamp.clock.milliseconds, zone: CivilTime.ownZoneName)
-    let above = Registry.kind(deletion.record.kind) ?? kind
+    let above = store.schema.kind(deletion.record.kind) ?? kind
     let name = try store.title(deletion.record) ?? deletion.record.id.uuid
     let with = deletion.record == record.key ? "" : " with the \(above.name) “\(shortened(name))”"
     return .missing(
@@ -158,11 +158,11 @@ package struct NameResolver {
 
 extension Kind {
   /// The field that contains the name of a record; nil if records of this kind have no name.
-  var nameField: FieldNumber? { (field(named: "name") ?? field(named: "fileName"))?.number }
+  var nameField: FieldNumber? { title ?? (field(named: "name") ?? field(named: "fileName"))?.number }
 
   /// Returns all names by which a record can be found.
   package func names(of record: RecordRow) -> [String] {
-    Self.namingFields.compactMap { name in field(named: name).flatMap { record.text($0.number) } }
+    namingFields.compactMap { record.text($0) }
   }
 
   /// Whether a text is the whole id or a whole name of a record, regardless of case.
@@ -178,9 +178,12 @@ extension Kind {
   }
 
   /// Whether records of this kind have names; habit entries, for example, have none.
-  var hasNames: Bool { Self.namingFields.contains { field(named: $0) != nil } }
+  var hasNames: Bool { !namingFields.isEmpty }
 
-  static let namingFields = ["name", "fileName", "displayName", "key"]
+  /// The fields whose texts name a record.
+  var namingFields: [FieldNumber] {
+    title.map { [$0] } ?? ["name", "fileName", "displayName", "key"].compactMap { field(named: $0)?.number }
+  }
 
   /// Returns the name under which messages and lists show a record.
   package func title(of record: RecordRow) -> String? {
@@ -194,23 +197,33 @@ extension Kind {
 }
 
 extension NameResolver: ReferenceResolver {
-  package func record(_ kind: Kind, named name: String) throws -> RecordID { try resolve(kind, name).key.id }
+  package func record(_ kind: KindNumber, named name: String) throws -> RecordID {
+    try resolve(try known(kind), name).key.id
+  }
 
-  package func key(_ kind: Kind, named name: String) throws -> String {
+  package func key(_ kind: KindNumber, named name: String) throws -> String {
+    let kind = try known(kind)
     let record = try resolve(kind, name)
     return kind.field(named: "key").flatMap { record.text($0.number) } ?? record.key.id.uuid
+  }
+
+  private func known(_ number: KindNumber) throws -> Kind {
+    guard let kind = store.schema.kind(number) else {
+      throw WaymarkError.notFound("kind of record", "\(number.rawValue)")
+    }
+    return kind
   }
 }
 
 extension NameResolver {
   /// Returns the record of any kind that a name or id means, visible or not; the word `profile` means the profile.
   package func anyRecord(_ text: String) throws -> RecordRow {
-    if text.lowercased() == Registry.profile.name, let profile = try store.record(FixedRecords.profile) {
+    if text.lowercased() == Kind.profile.name, let profile = try store.record(FixedRecords.profile) {
       return profile
     }
     var resolver = self
     resolver.scope = .all
-    let matches = try Registry.kinds.map { kind in (kind, try resolver.matches(kind, text)) }
+    let matches = try store.schema.kinds.map { kind in (kind, try resolver.matches(kind, text)) }
     // A whole name of one kind takes precedence over a part of a name of another.
     let best = matches.filter { !$0.1.records.isEmpty }.map(\.1.match).min()
     let found = matches.filter { $0.1.match == best }.flatMap { kind, matches in
@@ -234,7 +247,7 @@ extension NameResolver {
   package func anyRecordLabels(_ text: String) throws -> [String] {
     do {
       let record = try anyRecord(text)
-      let kind = Registry.kind(record.key.kind)
+      let kind = store.schema.kind(record.key.kind)
       return ["\(kind?.name ?? "record") \(kind.map { label($0, record) } ?? record.key.id.uuid)"]
     } catch let failure as WaymarkError {
       return failure.candidates
@@ -247,7 +260,7 @@ extension NameResolver {
   package func record(_ id: UUID, _ kind: RecordKind?) throws -> RecordRow {
     let text = RecordID(id).uuid
     guard let kind else { return try anyRecord(text) }
-    guard let known = Registry.kind(named: kind.rawValue) else {
+    guard let known = store.schema.kind(named: kind.rawValue) else {
       throw WaymarkError.notFound("kind of record", kind.rawValue)
     }
     guard let row = try store.record(RecordKey(kind: known.number, id: RecordID(id))) else {

@@ -50,7 +50,7 @@ package struct RecordList {
 
   private func ofParent(_ kind: Kind, _ filter: Filter) throws -> [RecordQuery.Condition] {
     guard let field = kind.parent else { return [] }
-    for parent in kind.parentKinds.compactMap({ Registry.kind($0) }) {
+    for parent in kind.parentKinds.compactMap({ store.schema.kind($0) }) {
       guard let name = filter(parent.name) else { continue }
       let key = try names.resolve(parent, name).key
       return kind.field(field)?.type == .owner
@@ -68,7 +68,7 @@ package struct RecordList {
     guard kind.searchedFields.isEmpty, let field = kind.parent else {
       return [.any(kind.searchedFields.map { .init($0.number, .containsFolded(text)) })]
     }
-    let parents = try kind.parentKinds.compactMap { Registry.kind($0) }.flatMap { parent in
+    let parents = try kind.parentKinds.compactMap { store.schema.kind($0) }.flatMap { parent in
       var query = RecordQuery(parent.number)
       query.conditions = [.any(parent.searchedFields.map { .init($0.number, .containsFolded(text)) })]
       return try store.records(query).map { ColumnValue.blob($0.key.id.bytes) }
@@ -81,7 +81,7 @@ package struct RecordList {
   private func ofDays(_ kind: Kind, _ filter: Filter) throws -> [RecordQuery.Condition] {
     if let field = kind.datedField { return try ofEntryDays(field, filter) }
     guard let days = try days(kind, filter) else { return [] }
-    return kind == Registry.trip ? [try ofTripDays(days)] : []
+    return kind == Kind.trip ? [try ofTripDays(days)] : []
   }
 
   private func ofEntryDays(_ field: FieldNumber, _ filter: Filter) throws -> [RecordQuery.Condition] {
@@ -95,7 +95,7 @@ package struct RecordList {
 
   /// Returns the condition that a trip takes place within some days. A trip without dates has those of its items.
   private func ofTripDays(_ days: ClosedRange<Day>) throws -> RecordQuery.Condition {
-    let (start, end) = (Registry.trip.number("startDate"), Registry.trip.number("endDate"))
+    let (start, end) = (Kind.trip.number("startDate"), Kind.trip.number("endDate"))
     let first = ColumnValue.integer(days.lowerBound.calendar.daysSince1970 * 86_400_000)
     let next = ColumnValue.integer((days.upperBound.calendar.daysSince1970 + 1) * 86_400_000)
     let undated = try store.tripSummaries().filter { _, summary in
@@ -115,7 +115,7 @@ package struct RecordList {
 
   /// Returns the days that the filters select; nil if there is no such filter.
   private func days(_ kind: Kind, _ filter: Filter) throws -> ClosedRange<Day>? {
-    guard kind == Registry.trip || kind.hasStart else { return nil }
+    guard kind == Kind.trip || kind.hasStart else { return nil }
     var from = try day("from", filter)
     let to = try day("to", filter)
     if filter("upcoming") != nil { from = max(from ?? today, today) }
@@ -163,7 +163,7 @@ package struct RecordList {
 extension Store {
   /// Returns the kinds and names of the visible items that refer to an organization.
   package func users(ofOrganization id: RecordID) throws -> [String] {
-    try Registry.owners.flatMap { kind in
+    try Kind.owners.flatMap { kind in
       var query = RecordQuery(kind.number)
       query.conditions = [.init(kind.number("organizationId"), .equals(.blob(id.bytes)))]
       return try records(query).map { "\(kind.name) \(kind.title(of: $0) ?? $0.key.id.uuid)" }
@@ -172,7 +172,7 @@ extension Store {
 
   /// Returns the kind and names of the visible habits in a category.
   package func users(ofCategory key: String) throws -> [String] {
-    let kind = Registry.habit
+    let kind = Kind.habit
     var query = RecordQuery(kind.number)
     query.conditions = [.init(kind.number("categoryId"), .equals(.text(key)))]
     return try records(query).map { "\(kind.name) \(kind.title(of: $0) ?? $0.key.id.uuid)" }

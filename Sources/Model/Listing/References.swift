@@ -23,8 +23,8 @@ extension RecordReference {
   package init(_ key: RecordKey, in store: Store) {
     let row = try? store.record(key)
     self.init(
-      kind: RecordKind(key.kind), id: UUID(key.id),
-      name: row.flatMap { Registry.kind(key.kind)?.title(of: $0) })
+      kind: store.schema.name(key.kind), id: UUID(key.id),
+      name: row.flatMap { store.schema.kind(key.kind)?.title(of: $0) })
   }
 }
 

@@ -65,7 +65,7 @@ package struct Search {
     guard !text.isEmpty else { throw WaymarkError.usage("The text to find is empty.") }
     var total = 0
     var rows: [(kind: Kind, row: RecordRow)] = []
-    for kind in Kind.searched where self.kind == nil || self.kind == kind {
+    for kind in store.schema.searched where self.kind == nil || self.kind == kind {
       var query = RecordQuery(listing: kind)
       guard let condition = try condition(kind) else { continue }
       query.conditions = [condition]
@@ -84,7 +84,7 @@ package struct Search {
   /// which is not shown as a record of its own.
   private func condition(_ kind: Kind) throws -> RecordQuery.Condition? {
     var terms = kind.searchedFields.map { RecordQuery.Condition($0.number, .containsFolded(text)) }
-    if kind == Registry.organization {
+    if kind == Kind.organization {
       let addresses = try addresses().map { ColumnValue.blob($0.key.id.bytes) }
       if !addresses.isEmpty { terms.append(.init(kind.number("address"), .isOne(of: addresses))) }
     }
@@ -92,9 +92,9 @@ package struct Search {
   }
 
   private func addresses() throws -> [RecordRow] {
-    var query = RecordQuery(Registry.address.number)
+    var query = RecordQuery(Kind.address.number)
     query.conditions = [
-      .any(Registry.address.searchedFields.map { .init($0.number, .containsFolded(text)) })
+      .any(Kind.address.searchedFields.map { .init($0.number, .containsFolded(text)) })
     ]
     return try store.records(query)
   }
@@ -102,7 +102,7 @@ package struct Search {
   private func match(_ kind: Kind, _ row: RecordRow, _ shortID: String) throws -> SearchResult.Match {
     let (field, value) = try found(kind, row)
     return SearchResult.Match(
-      kind: RecordKind(kind.number), id: UUID(row.key.id), shortID: shortID, name: kind.title(of: row),
+      kind: store.schema.name(kind.number), id: UUID(row.key.id), shortID: shortID, name: kind.title(of: row),
       parent: try store.parent(of: row).map { try store.reference($0) }, field: field,
       excerpt: Excerpt(of: value, around: text).text)
   }
@@ -113,19 +113,23 @@ package struct Search {
     for field in kind.searchedFields {
       if let value = row.text(field.number), FoldedText.contains(value, folded) { return (field.name, value) }
     }
-    guard kind == Registry.organization, let id = row[kind.number("address")]?.asRecordID,
-      let address = try store.visible(Registry.address, id)
+    guard kind == Kind.organization, let id = row[kind.number("address")]?.asRecordID,
+      let address = try store.visible(Kind.address, id)
     else { return ("", "") }
-    return ("address", try found(Registry.address, address).value)
+    return ("address", try found(Kind.address, address).value)
+  }
+}
+
+extension Schema {
+  /// The kinds whose records are searched.
+  fileprivate var searched: [Kind] {
+    kinds.filter {
+      $0.lane == .records && $0 != Kind.address && !$0.searchedFields.isEmpty
+    }
   }
 }
 
 extension Kind {
-  /// The kinds whose records are searched.
-  static let searched = Registry.kinds.filter {
-    ![KindNumbers.setting, KindNumbers.address].contains($0.number) && !$0.searchedFields.isEmpty
-  }
-
   /// The fields with text that people write, names first. Fields with words from a list are left out, and so are keys
   /// and names of files that programs write.
   var searchedFields: [Field] {
@@ -133,8 +137,8 @@ extension Kind {
       field.type == .text && field.rule.words.isEmpty && !field.rule.isColor
         && !Self.unsearchedNames.contains(field.name)
     }
-    return fields.filter { Self.namingFields.contains($0.name) }
-      + fields.filter { !Self.namingFields.contains($0.name) }
+    return fields.filter { namingFields.contains($0.number) }
+      + fields.filter { !namingFields.contains($0.number) }
   }
 
   private static let unsearchedNames: Set<String> = [

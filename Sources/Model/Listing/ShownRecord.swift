@@ -125,8 +125,8 @@ extension ShownRecord {
   /// the days of a habit in its calendar. So are an empty content of an attachment, and the id of the profile, of which
   /// there is only one.
   package func entries(of kind: Kind) -> [ShownEntry] {
-    let ids = kind == Registry.profile ? ["id", "shortId"] : []
-    let computed = kind == Registry.habit ? HabitCalendar.keys : []
+    let ids = kind == Kind.profile ? ["id", "shortId"] : []
+    let computed = kind == Kind.habit ? HabitCalendar.keys : []
     return members.compactMap { member in
       guard !member.value.isNull, member.value != [], !ids.contains(member.key),
         !computed.contains(member.key)

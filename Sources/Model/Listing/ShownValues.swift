@@ -73,7 +73,7 @@ package struct ShownValues {
       return .init(Self.nameKey(field), ShownValue(title))
     case .keyReference(let kind):
       let title = try value.asText.flatMap { key in
-        try Registry.kind(kind).flatMap {
+        try store.schema.kind(kind).flatMap {
           try self.title(RecordKey(kind: kind, id: RecordID(kind: $0, key: key)))
         }
       }
@@ -84,7 +84,7 @@ package struct ShownValues {
   }
 
   private func owner(_ value: Value) -> RecordKey? {
-    guard let kind = value.part(0).asInteger.flatMap({ Registry.kind(number: $0) }),
+    guard let kind = value.part(0).asInteger.flatMap({ store.schema.kind(number: $0) }),
       let id = value.part(1).asRecordID
     else { return nil }
     return RecordKey(kind: kind.number, id: id)
@@ -103,16 +103,16 @@ package struct ShownValues {
 
   /// Returns an address with all its fields, because users do not see it as a separate record.
   private mutating func address(_ field: Field, _ value: Value) throws -> ShownValue.Part {
-    guard let id = value.asRecordID, let record = try store.visible(Registry.address, id) else {
+    guard let id = value.asRecordID, let record = try store.visible(Kind.address, id) else {
       return .init(field.name, .none)
     }
-    return .init(field.name, .parts(try parts(Registry.address, record)))
+    return .init(field.name, .parts(try parts(Kind.address, record)))
   }
 
   /// Returns the name of a visible record; nil if there is no such record or it has no name.
   mutating func title(_ key: RecordKey) throws -> String? {
     if let known = titles[key] { return known }
-    let found = try Registry.kind(key.kind).flatMap { kind in
+    let found = try store.schema.kind(key.kind).flatMap { kind in
       try store.visible(kind, key.id).flatMap { kind.title(of: $0) }
     }
     titles[key] = .some(found)

@@ -17,7 +17,7 @@ extension Store {
   /// Returns all visible items of a trip in chronological order. Items that start at the same time are ordered by
   /// kind, and items without a start time come last.
   package func timeline(of trip: RecordKey) throws -> [(kind: Kind, record: RecordRow)] {
-    let items = try Registry.owners.flatMap { kind in
+    let items = try Kind.owners.flatMap { kind in
       let start = kind.number("start")
       return try children(of: trip, kind.number).map { record in
         (start: record[start]?.part(0).asInteger ?? .max, kind: kind, record: record)
@@ -31,13 +31,13 @@ extension Store {
 
   /// Returns a reference to a record, with its name; the record may be deleted.
   package func reference(_ key: RecordKey) throws -> RecordReference {
-    RecordReference(kind: RecordKind(key.kind), id: UUID(key.id), name: try title(key))
+    RecordReference(kind: schema.name(key.kind), id: UUID(key.id), name: try title(key))
   }
 
   /// Returns the name of a record, visible or not. A setting is named by its key, and a habit entry by its habit and
   /// day.
   package func title(_ key: RecordKey) throws -> String? {
-    guard let kind = Registry.kind(key.kind), let record = try record(key) else { return nil }
+    guard let kind = schema.kind(key.kind), let record = try record(key) else { return nil }
     if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
     guard kind.number == KindNumbers.habitEntry else { return kind.title(of: record) }
     let habit = record[kind.number("habitID")]?.asRecordID

@@ -27,9 +27,9 @@ package struct Trash {
 
   package init(store: Store) { self.store = store }
 
-  /// The kinds whose deleted records are in the trash. A setting that was unset is no deleted record to a person: its
+  /// The kinds whose deleted records are in the trash. To a person, a setting that was unset is not deleted: its
   /// default applies again.
-  static let kinds = Registry.kinds.filter { $0.number != KindNumbers.setting }
+  var kinds: [Kind] { store.schema.kinds.filter { $0.lane == .records } }
 
   /// Returns the records of a kind that are deleted, or hidden because a record that they belong to is deleted. The
   /// most recently deleted come first. Erased records of which nothing is left are not in the trash.

@@ -1,4 +1,5 @@
 package import Foundation
+import Home
 import Records
 import Replication
 package import Storage
@@ -7,6 +8,7 @@ import Wire
 extension Store {
   /// Returns the records that a query selects, and notes in `time` when the result may change as time passes.
   package func records<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> [Owner] {
+    try checkKnown(Owner.kind)
     var found: [Owner] = []
     try forEach(try query.stored(time.now)) { found.append(Owner($0)) }
     try noteComparisons(of: query, &time)
@@ -16,13 +18,20 @@ extension Store {
   /// Returns the number of records that a query selects, and notes in `time` when the number may change as time
   /// passes.
   package func count<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> Int {
+    try checkKnown(Owner.kind)
     try noteComparisons(of: query, &time)
     return try count(try query.stored(time.now))
   }
 
   /// Returns the record with an id; nil if it is not visible.
   package func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
-    try visible(type.kind, RecordID(id)).map { Owner($0) }
+    try checkKnown(type.kind)
+    return try visible(type.kind, RecordID(id)).map { Owner($0) }
+  }
+
+  /// - Throws: ``WaymarkError`` if the store does not know a kind, or knows another one with its number.
+  func checkKnown(_ kind: Kind) throws {
+    guard schema.kind(kind.number)?.name == kind.name else { throw WaymarkError.unknownKind(kind) }
   }
 
   /// Notes in `time` when the clock will reach the next value of each property that the query compares with the

@@ -41,7 +41,7 @@ public struct Attachment: Record {
   public init(id: UUID) { self.id = id }
 
   public static let fields = RecordFields<Attachment>(
-    Registry.attachment, id: \.id,
+    Kind.attachment, id: \.id,
     [
       parentField, .text("fileName", \.fileName), .text("originalFileName", \.originalFileName),
       .field("fileSize", \.fileSize, absent: 0), .text("mimeType", \.mimeType),
@@ -79,7 +79,7 @@ extension Attachment.Parent: FieldContent {
 extension Query<Attachment> {
   /// Returns the query for the attachments of one item.
   public static func of(_ parent: Attachment.Parent) -> Self {
-    let field = Registry.attachment.number("parent")
+    let field = Kind.attachment.number("parent")
     return Self().filter(
       Condition(
         .all([

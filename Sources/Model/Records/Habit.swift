@@ -77,7 +77,7 @@ public struct Habit: Record {
   }
 
   public static let fields = RecordFields<Habit>(
-    Registry.habit, id: \.id,
+    Kind.habit, id: \.id,
     [
       .text("name", \.name), .field("colorHex", \.colorHex, absent: "#2DA9E3"), .text("emoji", \.emoji),
       .field("kind", \.kind, absent: .binary), .text("unitLabel", \.unitLabel),
@@ -142,7 +142,7 @@ public struct HabitCategory: Record {
   ///   - emoji: the emoji, at most 10 characters long.
   ///   - order: the position in the list.
   public init(key: String, name: String, emoji: String = "", order: Int = 0) {
-    id = UUID(RecordID(kind: Registry.category, key: key))
+    id = UUID(RecordID(kind: Kind.category, key: key))
     self.key = key
     self.name = name
     self.emoji = emoji
@@ -150,7 +150,7 @@ public struct HabitCategory: Record {
   }
 
   public static let fields = RecordFields<HabitCategory>(
-    Registry.category, id: \.id,
+    Kind.category, id: \.id,
     [
       .text("key", \.key), .text("name", \.name), .text("displayName", \.displayName),
       .text("emoji", \.emoji), .field("order", \.order, absent: 0),

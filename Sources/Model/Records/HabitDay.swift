@@ -12,6 +12,6 @@ enum HabitDay {
   /// Returns the id of the entry to which a day's value is written if the day has no entry yet. The id is the same on
   /// every device, so two devices that set the same day concurrently write the same record.
   static func entryID(habit: RecordID, day: String) -> RecordID {
-    RecordID(kind: Registry.habitEntry, key: "\(habit.uuid)/\(day)")
+    RecordID(kind: Kind.habitEntry, key: "\(habit.uuid)/\(day)")
   }
 }

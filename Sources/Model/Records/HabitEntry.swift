@@ -47,7 +47,7 @@ public struct HabitEntry: Record {
   }
 
   public static let fields = RecordFields<HabitEntry>(
-    Registry.habitEntry, id: \.id,
+    Kind.habitEntry, id: \.id,
     [habitField, dateField, .field("value", \.value)])
 
   private static var habitField: RecordField<HabitEntry> {

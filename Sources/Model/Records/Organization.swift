@@ -36,10 +36,10 @@ public struct Organization: Record {
   }
 
   /// The id of the organization that means "no organization". It is the same for all users, on all devices.
-  public static let none = UUID(Registry.noneID)
+  public static let none = UUID(FixedRecords.none.id)
 
   public static let fields = RecordFields<Organization>(
-    Registry.organization, id: \.id,
+    Kind.organization, id: \.id,
     [
       .text("name", \.name), .text("phone", \.phone), .text("email", \.email), .text("website", \.website),
       .text("logoURL", \.logoURL), .text("cachedLogoFilename", \.cachedLogoFilename),
@@ -69,7 +69,7 @@ public struct Address: Record {
   public init(id: UUID = .record()) { self.id = id }
 
   public static let fields = RecordFields<Address>(
-    Registry.address, id: \.id,
+    Kind.address, id: \.id,
     [
       .text("street", \.street), .text("city", \.city), .text("state", \.state), .text("country", \.country),
       .text("postalCode", \.postalCode), .field("location", \.location),

@@ -1,5 +1,6 @@
 public import Foundation
 import Records
+import Replication
 import Wire
 
 /// The user's only profile.
@@ -63,10 +64,10 @@ public struct Profile: Record {
   public init(id: UUID = Profile.only) { self.id = Profile.only }
 
   /// The id of the profile. It is the same for all users, on all devices.
-  public static let only = UUID(Registry.profileID)
+  public static let only = UUID(FixedRecords.profile.id)
 
   public static let fields = RecordFields<Profile>(
-    Registry.profile, id: \.id,
+    Kind.profile, id: \.id,
     [
       .text("name", \.name), .field("appearance", \.appearance), .text("currentTimezone", \.currentTimezone),
       .text("homeTimezone", \.homeTimezone), .field("displayTimezoneMode", \.displayZone, absent: .current),

@@ -1,24 +1,99 @@
-import Foundation
+public import Foundation
 import Records
 import Replication
 import Storage
+import Synchronization
 import Wire
 
-/// Maps the properties of a record to fields in the store.
+/// Maps the properties of a record to fields in the store, and defines the kind of an app's own records.
 ///
-/// The ``Record`` protocol requires this map; applications do not need to use it.
+/// ```swift
+/// static let fields = RecordFields<PackingItem>(
+///   2417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
+///   [.reference(1, "trip", \.tripID, to: Trip.self), .text(2, "name", \.name, isRequired: true),
+///    .flag(3, "isPacked", \.isPacked)])
+/// ```
+///
+/// The number and names of a kind and the number and type of each field are permanent: they are in the records on every
+/// device. A kind can get more fields later.
 public struct RecordFields<Owner: Record>: Sendable {
-  let kind: Kind
   let all: [RecordField<Owner>]
   private let id: any KeyPath<Owner, UUID> & Sendable
+  private let definition: Definition
+
+  /// Where the kind comes from.
+  private enum Definition: Sendable {
+    case builtIn(Kind)
+    /// A kind of an app. It is made when it is first used, because kinds can refer to one another.
+    case app(KindNumber, LazyKind)
+  }
 
   init(_ kind: Kind, id: any KeyPath<Owner, UUID> & Sendable, _ fields: [RecordField<Owner>]) {
-    self.kind = kind
+    definition = .builtIn(kind)
     self.id = id
     all = fields.map { field in
       var field = field
       field.number = kind.number(field.name)
       return field
+    }
+  }
+
+  /// Defines a kind of records.
+  ///
+  /// - Parameters:
+  ///   - number: the number of the kind, from 2,048 to 4,095. Choose one at random, so that no other app uses it.
+  ///   - name: the singular name: lower-case words joined by hyphens, at least two, as in `packing-item`.
+  ///   - plural: the plural name, of the same form.
+  ///   - id: the property that holds the id.
+  ///   - parent: the reference to the record that a record belongs to and is hidden with; nil if there is none.
+  ///   - title: the text that names a record in lists and messages; nil if there is none.
+  ///   - order: the properties by which lists are sorted, in ascending order.
+  ///   - fields: the fields, each with a number of its own.
+  public init(
+    _ number: Int, _ name: String, plural: String, id: any KeyPath<Owner, UUID> & Sendable,
+    parent: PartialKeyPath<Owner>? = nil,
+    title: PartialKeyPath<Owner>? = nil,
+    order: [PartialKeyPath<Owner>] = [], _ fields: [RecordField<Owner>]
+  ) {
+    self.id = id
+    all = fields
+    func field(_ path: PartialKeyPath<Owner>) -> FieldNumber {
+      let found = fields.first { $0.parts.contains { $0.path == path } }
+      guard let found else { preconditionFailure("\(path) of \(name) is not among the fields of its kind") }
+      return found.number
+    }
+    let (parent, title, order) = (parent.map(field), title.map(field), order.map(field))
+    guard let known = UInt64(exactly: number).flatMap({ KindNumber($0) }) else {
+      preconditionFailure("\(number) is not the number of a kind")
+    }
+    let number = known.rawValue
+    definition = .app(
+      known,
+      LazyKind {
+        AppKind(
+          UInt64(number), name, plural: plural, parent: parent, title: title, order: order,
+          fields.compactMap { $0.definition?() })
+      })
+  }
+
+  /// The number of the kind.
+  var number: KindNumber {
+    switch definition {
+    case .builtIn(let kind): kind.number
+    case .app(let number, _): number
+    }
+  }
+
+  /// The kind as an app defines it; nil for a built-in kind.
+  var appKind: AppKind? {
+    guard case .app(_, let lazy) = definition else { return nil }
+    return lazy.definition
+  }
+
+  var kind: Kind {
+    switch definition {
+    case .builtIn(let kind): kind
+    case .app(_, let lazy): lazy.kind
     }
   }
 
@@ -33,9 +108,30 @@ public struct RecordFields<Owner: Record>: Sendable {
   }
 }
 
+/// A kind of an app that is made when it is first used.
+private final class LazyKind: Sendable {
+  let make: @Sendable () -> AppKind
+  private let made = Mutex<Kind?>(nil)
+
+  init(_ make: @escaping @Sendable () -> AppKind) { self.make = make }
+
+  var definition: AppKind { make() }
+
+  var kind: Kind {
+    if let kind = made.withLock({ $0 }) { return kind }
+    // Not under the lock: a field can refer to its own kind.
+    guard let kind = Kind(definition) else { preconditionFailure("the kind has no number") }
+    return made.withLock { held in
+      held = held ?? kind
+      return held ?? kind
+    }
+  }
+}
+
 /// One field of a kind, and the properties that show the field.
-struct RecordField<Owner: Record>: Sendable {
-  typealias Path<Property> = any WritableKeyPath<Owner, Property> & Sendable
+public struct RecordField<Owner: Record>: Sendable {
+  /// A key path to a property of a record.
+  public typealias Path<Property> = any WritableKeyPath<Owner, Property> & Sendable
 
   /// One component of the field, and the property that shows it.
   struct Part {
@@ -50,6 +146,8 @@ struct RecordField<Owner: Record>: Sendable {
   let read: @Sendable (Value, inout Owner) -> Void
   let write: @Sendable (Owner) -> Value
   var parts: [Part] = []
+  /// The field as an app defines it; nil for a field of a built-in kind.
+  var definition: (@Sendable () -> AppField)?
 }
 
 extension RecordField {

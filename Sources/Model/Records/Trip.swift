@@ -35,7 +35,7 @@ public struct Trip: Record {
   }
 
   public static let fields = RecordFields<Trip>(
-    Registry.trip, id: \.id,
+    Kind.trip, id: \.id,
     [
       .text("name", \.name), .text("notes", \.notes), .field("createdDate", \.createdDate),
       .field("startDate", \.startDate), .field("endDate", \.endDate),

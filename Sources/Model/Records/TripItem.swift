@@ -79,7 +79,7 @@ public struct Lodging: TripItem {
   }
 
   public static let fields = RecordFields<Lodging>(
-    Registry.lodging, id: \.id,
+    Kind.lodging, id: \.id,
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
@@ -142,7 +142,7 @@ public struct Transportation: TripItem {
   }
 
   public static let fields = RecordFields<Transportation>(
-    Registry.transportation, id: \.id,
+    Kind.transportation, id: \.id,
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
@@ -205,7 +205,7 @@ public struct Activity: TripItem {
   }
 
   public static let fields = RecordFields<Activity>(
-    Registry.activity, id: \.id,
+    Kind.activity, id: \.id,
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),

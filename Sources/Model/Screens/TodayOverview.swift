@@ -169,7 +169,7 @@ extension Store {
       guard let item = TimelineItem(row), item.days?.contains(day) == true else { return nil }
       let shown = item.item
       return TodayOverview.ItemToday(
-        kind: RecordKind(kind.number), id: item.id, name: shown.name, start: shown.start,
+        kind: schema.name(kind.number), id: item.id, name: shown.name, start: shown.start,
         startZone: shown.startZone, end: shown.end, endZone: shown.endZone)
     }
   }

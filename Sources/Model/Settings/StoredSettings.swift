@@ -76,10 +76,10 @@ package struct StoredSettings {
     }
     let fields = [Self.keyField: Value.text(key), Self.valueField: value]
     do throws(FieldError) {
-      try Registry.setting.validate(
-        RecordDraft(Registry.setting, Self.recordKey(key).id, fields), isNew: true)
+      try Kind.setting.validate(
+        RecordDraft(Kind.setting, Self.recordKey(key).id, fields), isNew: true)
     } catch {
-      throw WaymarkError(refused: error, kind: Registry.setting)
+      throw WaymarkError(refused: error, kind: Kind.setting)
     }
     guard value.encoded.count <= Limits.textBytesMax else {
       throw WaymarkError.badValue("the value", "…", allowed: "use at most \(Limits.textBytesMax) bytes")
@@ -89,9 +89,9 @@ package struct StoredSettings {
   // MARK: Records
 
   package static func recordKey(_ key: String) -> RecordKey {
-    RecordKey(kind: KindNumbers.setting, id: RecordID(kind: Registry.setting, key: key))
+    RecordKey(kind: KindNumbers.setting, id: RecordID(kind: Kind.setting, key: key))
   }
 
-  private static let keyField = Registry.setting.number("key")
-  package static let valueField = Registry.setting.number("value")
+  private static let keyField = Kind.setting.number("key")
+  package static let valueField = Kind.setting.number("value")
 }

@@ -83,13 +83,13 @@ package struct TestData {
   /// Returns the named trips or, if none is named, those without items whose name begins with a mark.
   package func found() throws -> [CleanupSummary.TestTrip] {
     let names = NameResolver(store: store)
-    let kept = Set(try kept.map { try names.resolve(Registry.trip, $0).key })
+    let kept = Set(try kept.map { try names.resolve(Kind.trip, $0).key })
     guard named.isEmpty else {
-      let trips = try named.map { try names.resolve(Registry.trip, $0) }.filter { !kept.contains($0.key) }
-      return try trips.map { try found($0, mark: Registry.trip.title(of: $0).flatMap(Self.mark) ?? "") }
+      let trips = try named.map { try names.resolve(Kind.trip, $0) }.filter { !kept.contains($0.key) }
+      return try trips.map { try found($0, mark: Kind.trip.title(of: $0).flatMap(Self.mark) ?? "") }
     }
-    return try store.records(RecordQuery(listing: Registry.trip)).compactMap { trip in
-      guard !kept.contains(trip.key), let mark = Registry.trip.title(of: trip).flatMap(Self.mark) else {
+    return try store.records(RecordQuery(listing: Kind.trip)).compactMap { trip in
+      guard !kept.contains(trip.key), let mark = Kind.trip.title(of: trip).flatMap(Self.mark) else {
         return nil
       }
       let found = try found(trip, mark: mark)
@@ -100,7 +100,7 @@ package struct TestData {
   private func found(_ trip: RecordRow, mark: String) throws -> CleanupSummary.TestTrip {
     let summary = try store.tripSummary(trip.key.id)
     return CleanupSummary.TestTrip(
-      id: UUID(trip.key.id), name: Registry.trip.title(of: trip) ?? trip.key.id.uuid, mark: mark,
+      id: UUID(trip.key.id), name: Kind.trip.title(of: trip) ?? trip.key.id.uuid, mark: mark,
       items: summary.lodgings + summary.transportations + summary.activities)
   }
 

@@ -25,6 +25,7 @@ package struct ImportExportOperations {
     try await core.withWaymarkErrors {
       guard !files.isEmpty else { throw WaymarkError.usage("`import` needs at least one file.") }
       var records = ImportedRecords()
+      let schema = core.store.schema
       let addition = FileAddition(core.store.files)
       core.additions.append(addition)
       defer { FileChanges(core).endAddition(addition) }
@@ -32,7 +33,7 @@ package struct ImportExportOperations {
         progress(.reading(file, done: index, total: files.count))
         let plan = try await offNode {
           try withFileErrors(file.lastPathComponent) {
-            try ImportedRecords.plan(file, format, addingTo: isPreview ? nil : addition)
+            try ImportedRecords.plan(file, format, schema, addingTo: isPreview ? nil : addition)
           }
         }
         records.add(plan, of: file, progress)
@@ -80,7 +81,7 @@ package struct ImportExportOperations {
   }
 
   private func read(_ format: ExportFormat, _ trip: UUID?) async throws -> StoreExport {
-    let trip = try trip.map { try core.names.resolve(Registry.trip, $0.uuidString.lowercased()).key.id }
+    let trip = try trip.map { try core.names.resolve(Kind.trip, $0.uuidString.lowercased()).key.id }
     let export = try StoreExport(format, trip: trip)
     return try await core.inSlices { pace in
       var export = export

@@ -64,7 +64,7 @@ package struct OverrideOperation: Sendable {
     let present = node.store.heads(.records)
     try await checkReachable([peer], on: node)
     let theirs = try await answer(of: peer, on: node) { try await Inventory.of($0, asking: $1) }
-    var preview = OverridePreview(verb: "mirror", peer: peer, scope: scope)
+    var preview = OverridePreview(verb: "mirror", peer: peer, scope: scope, node.store.schema)
     try preview.compare(
       from: try await Inventory.own(of: node), to: theirs, isHere: true, in: node.store)
     if let summary = try summaryBeforeWriting(&preview, on: node) { return summary }
@@ -86,7 +86,7 @@ package struct OverrideOperation: Sendable {
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     let reachable = try await checkReachable(others, on: node)
     let inventory = try await Inventory.own(of: node)
-    var preview = OverridePreview(verb: "assert", peer: nil, scope: scope)
+    var preview = OverridePreview(verb: "assert", peer: nil, scope: scope, node.store.schema)
     let theirs = try await answers(of: reachable, on: node) {
       try await Inventory.of($0, asking: $1)
     }
@@ -122,10 +122,10 @@ package struct OverrideOperation: Sendable {
   private func scope(on node: NodeCore) throws -> Scope {
     var scope = Scope(only: only, trip: trip)
     if let only {
-      guard let kind = Registry.kind(named: only), kind.lane == .records else {
+      guard let kind = node.store.schema.kind(named: only), kind.lane == .records else {
         throw WaymarkError.badValue(
           "--only", only,
-          allowed: "expected one of \((Registry.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
+          allowed: "expected one of \((node.store.schema.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
         )
       }
       scope.records.kind = kind.number
@@ -135,7 +135,7 @@ package struct OverrideOperation: Sendable {
       if let id = RecordText.id(trip) {
         scope.records.trip = RecordKey(kind: KindNumbers.trip, id: id)
       } else {
-        scope.records.trip = try node.names.resolve(Registry.trip, trip).key
+        scope.records.trip = try node.names.resolve(Kind.trip, trip).key
       }
     }
     return scope

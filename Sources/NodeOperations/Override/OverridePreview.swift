@@ -32,8 +32,10 @@ struct OverridePreview {
   /// The records that only another device has, so that this device can't tell whether they belong to the trip.
   private(set) var unknown: Set<RecordKey> = []
   var turnsSyncOn = false
+  private let schema: Schema
 
-  init(verb: String, peer: Member?, scope: OverrideOperation.Scope) {
+  init(verb: String, peer: Member?, scope: OverrideOperation.Scope, _ schema: Schema) {
+    self.schema = schema
     self.verb = verb
     self.peer = peer
     self.scope = scope
@@ -62,7 +64,7 @@ struct OverridePreview {
       if try scope.trip.map({ try store.isUnder($0, key) }) ?? true {
         // If the record would change in different ways on several peers, the first peer's change is shown.
         if changes[key] == nil { changes[key] = change }
-      } else if Registry.kind(key.kind)?.parent != nil, try store.record(key) == nil {
+      } else if store.schema.kind(key.kind)?.parent != nil, try store.record(key) == nil {
         unknown.insert(key)
       }
     }
@@ -107,7 +109,7 @@ struct OverridePreview {
   private var counts: [(kind: Kind?, counts: [Change: Int])] {
     var counts: [KindNumber: [Change: Int]] = [:]
     for (key, change) in changes { counts[key.kind, default: [:]][change, default: 0] += 1 }
-    return counts.sorted { $0.key < $1.key }.map { (Registry.kind($0.key), $0.value) }
+    return counts.sorted { $0.key < $1.key }.map { (schema.kind($0.key), $0.value) }
   }
 
   // MARK: Summary
@@ -121,7 +123,7 @@ struct OverridePreview {
       unknown: unknown.count, peers: asked.map { DeviceReference($0) },
       notAsked: notAsked.map { DeviceReference($0) }, operation: outcome?.operation, backup: backup,
       elsewhere: (outcome?.elsewhere ?? [:]).sorted { $0.key < $1.key }.map { number, count in
-        let kind = Registry.kind(number)
+        let kind = schema.kind(number)
         return OverrideSummary.Elsewhere(
           kind: RecordKind(rawValue: kind?.name ?? "record"), plural: kind?.plural ?? "records",
           records: count)

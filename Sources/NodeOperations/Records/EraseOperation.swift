@@ -66,10 +66,10 @@ package struct EraseOperation {
       isPreview: isPreview,
       records: plan.targets.map { target in
         EraseSummary.ErasedRecord(
-          kind: RecordKind(target.key.kind), id: UUID(target.key.id), name: target.name,
+          kind: core.store.schema.name(target.key.kind), id: UUID(target.key.id), name: target.name,
           isDeleted: target.isDeleted,
           with: target.with.map { key in
-            RecordReference(kind: RecordKind(key.kind), id: UUID(key.id), name: names[key] ?? nil)
+            RecordReference(kind: core.store.schema.name(key.kind), id: UUID(key.id), name: names[key] ?? nil)
           })
       },
       field: plan.field, operation: operation,

@@ -33,7 +33,7 @@ package struct OnboardingReader {
   package func returningUser() throws -> Onboarding.ReturningUser {
     let profile = try core.store.heldProfile()
     func text(_ field: String) -> String? {
-      let text = profile.text(Registry.profile.number(field)) ?? ""
+      let text = profile.text(Kind.profile.number(field)) ?? ""
       return text.isEmpty ? nil : text
     }
     let isMissing: [Onboarding.ProfilePart: Bool] = [

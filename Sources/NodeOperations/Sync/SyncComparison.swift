@@ -63,12 +63,12 @@ package struct SyncComparison {
     let comparison = InventoryComparison(own: own, theirs: reached.compactMap(\.inventory))
     return SyncPreview(
       preference: gate.preference, isActive: gate.isOpen, premium: SyncState.Premium(gate),
-      kinds: comparison.kindComparisons, total: SyncPreview.Comparison(comparison.total),
+      kinds: comparison.kindComparisons(store.schema), total: SyncPreview.Comparison(comparison.total),
       differing: differing(comparison), profile: profile(reached),
       peers: reached.map { peer in
         let comparison = InventoryComparison(own: own, theirs: peer.inventory.map { [$0] } ?? [])
         return SyncPreview.Asked(
-          device: peer.peer.device, name: peer.peer.name, kinds: comparison.kindComparisons,
+          device: peer.peer.device, name: peer.peer.name, kinds: comparison.kindComparisons(store.schema),
           total: SyncPreview.Comparison(comparison.total), differing: differing(comparison),
           profile: profile([peer]))
       }, notAsked: asked.compactMap(notAsked))
@@ -119,11 +119,11 @@ package struct SyncComparison {
 
 extension InventoryComparison {
   /// The comparisons by kind, in the order of kind numbers.
-  fileprivate var kindComparisons: [SyncPreview.KindComparison] {
+  fileprivate func kindComparisons(_ schema: Schema) -> [SyncPreview.KindComparison] {
     kinds.sorted { $0.key < $1.key }.map { number, counts in
-      let kind = RecordKind(number)
+      let kind = schema.name(number)
       return SyncPreview.KindComparison(
-        kind: kind, plural: Registry.kind(number)?.plural ?? kind.rawValue, onlyHere: counts.onlyHere,
+        kind: kind, plural: schema.kind(number)?.plural ?? kind.rawValue, onlyHere: counts.onlyHere,
         onlyThere: counts.onlyThere, same: counts.same, differing: counts.differing)
     }
   }

@@ -115,7 +115,7 @@ extension StoreVerification {
     self.found = found.count
     findings = found.findings.map { finding in
       Finding(
-        place: finding.location.rawValue, kind: finding.record.map { RecordKind($0.kind) },
+        place: finding.location.rawValue, kind: finding.record.map { found.schema.name($0.kind) },
         id: finding.record.map { UUID($0.id) }, name: finding.title, fields: finding.fields,
         text: finding.text)
     }

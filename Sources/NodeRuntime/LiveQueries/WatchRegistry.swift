@@ -35,6 +35,8 @@ package struct WatchRegistry {
   package private(set) var revision: UInt64 = 1
   /// The revision of each topic's newest change.
   private var newest: [Topic: UInt64] = [:]
+  /// The revision of the newest change that may have changed everything.
+  private var newestOfAll: UInt64 = 0
   private var waiting: [UInt64: Waiter] = [:]
   private var byTopic: [Topic: Set<UInt64>] = [:]
   private var nextID: UInt64 = 0
@@ -66,7 +68,7 @@ package struct WatchRegistry {
 
   /// Whether one of the topics has changed since a revision.
   package func haveChanged(_ topics: Set<Topic>, since revision: UInt64) -> Bool {
-    topics.contains { newest[$0, default: 0] > revision }
+    newestOfAll > revision || topics.contains { newest[$0, default: 0] > revision }
   }
 
   package mutating func makeID() -> UInt64 {
@@ -117,10 +119,17 @@ package struct WatchRegistry {
   /// Records the changes of a transaction.
   mutating func changed(by report: CommitReport) {
     if report.isRebuilt {
-      changed(Topic.all)
+      changedEverything()
     } else if !report.kinds.isEmpty {
-      changed(report.kinds.map(Topic.kind))
+      changed(report.kinds.map(Topic.kind) + [.records])
     }
+  }
+
+  /// Records that everything may have changed, and resumes all watchers.
+  mutating func changedEverything() {
+    revision += 1
+    newestOfAll = revision
+    for id in waiting.keys { release(id, true) }
   }
 
   /// Ends the wait of a cancelled watcher.

@@ -77,7 +77,7 @@ extension NodeDiagnostics {
   package static func counts(of node: NodeCore) throws -> [(kind: String, count: Int)] {
     try node.checkOpen()
     let counts = try node.store.visibleCounts()
-    return Registry.kinds.map { ($0.plural, counts[$0.number] ?? 0) }
+    return node.store.schema.kinds.map { ($0.plural, counts[$0.number] ?? 0) }
   }
 
   /// Returns all visible records of a lane, keyed by kind, name and id, with their fields as text.
@@ -86,7 +86,7 @@ extension NodeDiagnostics {
   ) throws -> [String: [String: String]] {
     try node.checkOpen()
     var content: [String: [String: String]] = [:]
-    for kind in Registry.kinds where kind.number.lane == lane {
+    for kind in node.store.schema.kinds where kind.number.lane == lane {
       try node.store.forEach(RecordQuery(kind.number)) { row in
         let name = kind.title(of: row).map { " “\(shortened($0))”" } ?? ""
         var fields: [String: String] = [:]

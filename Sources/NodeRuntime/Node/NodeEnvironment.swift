@@ -1,6 +1,7 @@
 package import Dispatch
 import Home
 package import Purchases
+package import Records
 package import Transport
 
 /// A node's clock and transport, injected when the node is opened.
@@ -9,8 +10,14 @@ package struct NodeEnvironment: Sendable {
   package let transport: any NodeTransport
   /// Which purchases give premium; nil for those that the home's configuration file lists.
   package let purchases: PurchasePolicy?
+  /// The app whose kinds of records the store is to know; nil for none besides those that it knows already.
+  package let schema: AppSchema?
 
-  package init(clock: any NodeClock, transport: any NodeTransport, purchases: PurchasePolicy? = nil) {
+  package init(
+    clock: any NodeClock, transport: any NodeTransport, purchases: PurchasePolicy? = nil,
+    schema: AppSchema? = nil
+  ) {
+    self.schema = schema
     self.clock = clock
     self.transport = transport
     self.purchases = purchases
@@ -21,10 +28,13 @@ package struct NodeEnvironment: Sendable {
   /// - Parameters:
   ///   - wall: the wall clock to use.
   ///   - purchases: which purchases give premium; nil for those that the home's configuration file lists.
+  ///   - schema: the app whose kinds of records the store is to know.
   package static func machine(
-    wall: @escaping @Sendable () -> Int64 = systemWall, purchases: PurchasePolicy? = nil
+    wall: @escaping @Sendable () -> Int64 = systemWall, purchases: PurchasePolicy? = nil,
+    schema: AppSchema? = nil
   ) -> NodeEnvironment {
-    NodeEnvironment(clock: SystemClock(wall: wall), transport: SocketTransport(), purchases: purchases)
+    NodeEnvironment(
+      clock: SystemClock(wall: wall), transport: SocketTransport(), purchases: purchases, schema: schema)
   }
 }
 

@@ -196,7 +196,7 @@ package final class NodeShell: ReplicatorShell {
         loop.replicator.storeFailed(error)
       }
       loop.core?.settingsDidFold()
-      loop.watching.changed(Topic.all)
+      loop.watching.changedEverything()
     case .damaged(let sets):
       logger.error(
         "store",

@@ -30,7 +30,7 @@ struct OverrideReport {
     else { return nil }
     let kinds = Dictionary(grouping: last.overtaken, by: \.kind).sorted { $0.key < $1.key }
     let counts = kinds.map { kind, records in
-      let known = Registry.kind(kind)
+      let known = replicator.store.schema.kind(kind)
       return plural(records.count, known?.name ?? "record", known?.plural)
     }.joined(separator: ", ")
     return NodeStatus.Notice(

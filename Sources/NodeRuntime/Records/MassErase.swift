@@ -37,12 +37,12 @@ public struct MassErase: Hashable, Sendable, Identifiable {
 }
 
 extension MassErase {
-  init(_ erase: Storage.MassErase, deviceName: String) {
+  init(_ erase: Storage.MassErase, deviceName: String, _ schema: Schema) {
     self.init(
       device: erase.device, deviceName: deviceName, time: Date(milliseconds: erase.since.milliseconds),
       due: Date(milliseconds: erase.due),
       kinds: erase.records.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        .map { KindCount(kind: RecordKind($0.key), count: $0.value) })
+        .map { KindCount(kind: schema.name($0.key), count: $0.value) })
   }
 }
 
@@ -50,9 +50,9 @@ extension NodeInspection {
   /// The notices about held mass erases.
   func massEraseNotices() throws -> [NodeStatus.Notice] {
     try store.massErases().map { held in
-      let erase = MassErase(held, deviceName: connections.name(of: held.device))
+      let erase = MassErase(held, deviceName: connections.name(of: held.device), store.schema)
       let parts = erase.kinds.map { item in
-        let kind = Registry.kind(named: item.kind.rawValue)
+        let kind = store.schema.kind(named: item.kind.rawValue)
         return "\(item.count) \(item.count == 1 ? kind?.name ?? "record" : kind?.plural ?? "records")"
       }
       let isRevoked = circle.evaluation.members[held.device] == nil

@@ -170,7 +170,7 @@ package struct NodeInspection {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }
     found += OverrideReport(replicator: replicator, names: names).notices
-    found += try history.massDeletions().map(NodeStatus.Notice.massDeletion)
+    found += try history.massDeletions().map { NodeStatus.Notice.massDeletion($0, store.schema) }
     found += try massEraseNotices()
     if let awaited = try awaitedEraseNotice() { found.append(awaited) }
     let clock = clockAgreement

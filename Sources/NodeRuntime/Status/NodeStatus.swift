@@ -396,10 +396,10 @@ extension NodeStatus.Counts {
   init(_ counts: [KindNumber: Int]) {
     func count(_ kind: Kind) -> Int { counts[kind.number] ?? 0 }
     self.init(
-      trips: count(Registry.trip), lodging: count(Registry.lodging),
-      transportation: count(Registry.transportation), activities: count(Registry.activity),
-      organizations: count(Registry.organization), habits: count(Registry.habit),
-      categories: count(Registry.category), habitEntries: count(Registry.habitEntry),
-      settings: count(Registry.setting))
+      trips: count(Kind.trip), lodging: count(Kind.lodging),
+      transportation: count(Kind.transportation), activities: count(Kind.activity),
+      organizations: count(Kind.organization), habits: count(Kind.habit),
+      categories: count(Kind.category), habitEntries: count(Kind.habitEntry),
+      settings: count(Kind.setting))
   }
 }

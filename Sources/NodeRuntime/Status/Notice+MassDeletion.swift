@@ -6,10 +6,10 @@ import Wire
 
 extension NodeStatus.Notice {
   /// Returns the notice about a mass deletion.
-  static func massDeletion(_ delete: MassDeletion) -> NodeStatus.Notice {
+  static func massDeletion(_ delete: MassDeletion, _ schema: Schema) -> NodeStatus.Notice {
     let parts = delete.kinds.map { deletion in
       let name =
-        Registry.kind(named: deletion.kind.rawValue).map { deletion.before == 1 ? $0.name : $0.plural }
+        schema.kind(named: deletion.kind.rawValue).map { deletion.before == 1 ? $0.name : $0.plural }
         ?? "records"
       return "\(deletion.deleted) of \(deletion.before) \(name)"
     }

@@ -55,7 +55,7 @@ extension World {
   /// Sometimes returns a field beyond the first five, or one that only a newer version knows.
   private func anotherField(of kind: KindNumber, perThousand: Int) -> [(field: FieldNumber, value: Value)] {
     guard random.happens(perThousand: perThousand) else { return [] }
-    let number = random.pick(Registry.kind(kind)?.fields.map(\.number).filter { $0 > 5 } ?? [])
+    let number = random.pick(Schema.builtIn.kind(kind)?.fields.map(\.number).filter { $0 > 5 } ?? [])
     let field = random.happens(perThousand: 900) ? number ?? 6 : 40
     let value = random.happens(perThousand: 800) ? typed(Int(field), of: kind) : value()
     return [(field, value)]
@@ -110,7 +110,7 @@ extension World {
 
   /// Returns a value of the field's type or, rarely, a malformed one.
   private func typed(_ field: Int, of kind: KindNumber) -> Value {
-    guard let type = Registry.kind(kind)?.field(FieldNumber(field))?.type else { return .text(word()) }
+    guard let type = Schema.builtIn.kind(kind)?.field(FieldNumber(field))?.type else { return .text(word()) }
     let value = value(of: type)
     return random.happens(perThousand: 30) ? nearly(value) : value
   }

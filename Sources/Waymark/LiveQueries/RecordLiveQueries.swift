@@ -26,14 +26,14 @@ extension LiveQuery {
 extension LiveQuery<Profile> {
   /// The person's profile; its name is empty until a name is set.
   public static var profile: LiveQuery {
-    LiveQuery(.profile, [.kind(Registry.profile.number)]) { node, _ in Profile(try node.store.heldProfile()) }
+    LiveQuery(.profile, [.kind(Kind.profile.number)]) { node, _ in Profile(try node.store.heldProfile()) }
   }
 }
 
 extension LiveQuery {
   /// The topics of queries over trips and everything that belongs to them.
   private static var tripTopics: Set<Topic> {
-    Set(([Registry.trip] + Registry.owners).map { .kind($0.number) })
+    Set(([Kind.trip] + Kind.owners).map { .kind($0.number) })
   }
 
   /// Trips with their totals.
@@ -60,7 +60,7 @@ extension LiveQuery<TodayOverview> {
   /// The habits that are due today, today's entries, and the trip that is under way or comes next. A watch reads them
   /// again when the day ends.
   public static var today: LiveQuery {
-    let kinds = [Registry.trip, Registry.habit, Registry.habitEntry, Registry.profile] + Registry.owners
+    let kinds = [Kind.trip, Kind.habit, Kind.habitEntry, Kind.profile] + Kind.owners
     return LiveQuery(.today, Set(kinds.map { .kind($0.number) })) { try $0.store.today(&$1) }
   }
 }
@@ -95,6 +95,6 @@ extension LiveQuery {
   }
 
   private static var habitTopics: Set<Topic> {
-    [.kind(KindNumbers.habit), .kind(KindNumbers.habitEntry), .kind(Registry.profile.number)]
+    [.kind(KindNumbers.habit), .kind(KindNumbers.habitEntry), .kind(Kind.profile.number)]
   }
 }

@@ -25,12 +25,14 @@ extension Node {
   ///   - issuers: the public keys of the entitlement issuers that a new circle accepts from the start; at most two.
   ///   - purchases: the products in the App Store that give premium; nil for those that the file `config.json` of the
   ///     home lists, if there is one.
+  ///   - schema: the app's own kinds of records; nil for none besides those that the store knows already. A schema that
+  ///     has more kinds or fields than before makes the store build its tables anew, which takes a while.
   ///   - log: receives the node's log messages.
   /// - Throws: ``WaymarkError`` if another process holds the store, in which case the error names that process, or if
   ///   keys or files are invalid.
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], purchases: PurchasePolicy? = nil,
-    log: NodeLog = .silent
+    schema: AppSchema? = nil, log: NodeLog = .silent
   ) async throws -> Node {
     try await patiently {
       guard !home.hasStore && !home.isReplacing else { return }
@@ -43,16 +45,16 @@ extension Node {
       }
     }
     try await SuspectStore.check(home)
-    return try await patiently { try open(home, purchases: purchases, log: log) }
+    return try await patiently { try open(home, purchases: purchases, schema: schema, log: log) }
   }
 
   /// Opens the node of an existing home, with errors that tell a person what to do.
   package static func open(
-    _ home: Home, purchases: PurchasePolicy? = nil, log: NodeLog = .silent
+    _ home: Home, purchases: PurchasePolicy? = nil, schema: AppSchema? = nil, log: NodeLog = .silent
   ) throws -> Node {
     guard home.hasStore || home.isReplacing else { throw WaymarkError.noStore(home) }
     do {
-      return try Node(home: home, in: .machine(purchases: purchases), log: log)
+      return try Node(home: home, in: .machine(purchases: purchases, schema: schema), log: log)
     } catch {
       throw WaymarkError.opening(home, error)
     }
@@ -103,10 +105,13 @@ extension Node {
   ///
   /// - Parameters:
   ///   - name: the device's name: 1 to 64 bytes without control or invisible characters.
+  ///   - schema: the app's own kinds of records.
   ///   - log: receives the node's log messages.
   /// - Throws: ``WaymarkError`` if the name is invalid.
-  public static func inMemory(name: String = "memory", log: NodeLog = .silent) throws -> Node {
-    try Node(CircleCreation(name: name, now: systemWall()), in: .machine(), log: log)
+  public static func inMemory(
+    name: String = "memory", schema: AppSchema? = nil, log: NodeLog = .silent
+  ) throws -> Node {
+    try Node(CircleCreation(name: name, now: systemWall()), in: .machine(schema: schema), log: log)
   }
 
   /// Creates the in-memory founder of a new circle.
@@ -125,7 +130,7 @@ extension Node {
     inMemory identity: Identity, _ statements: [Statement], root: SigningKey?,
     in environment: NodeEnvironment, log: NodeLog
   ) throws {
-    let store = try Store.inMemory()
+    let store = try Store.inMemory(adding: [environment.schema].compactMap(\.self))
     try NewStore.fill(store, statements)
     try self.init(
       home: Home(inMemoryWith: root), identity: identity, store: store, in: environment, log: log)

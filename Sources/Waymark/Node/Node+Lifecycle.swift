@@ -26,6 +26,7 @@ extension Node {
     }
     let address = try core.connections.serve(at: endpoint, peers: peers, discovers: discovers)
     core.maintenance.pruneBackups()
+    core.shareSchemas()
     OwnPremiumIssue(core).scheduleRenewal()
     return address
   }

@@ -41,7 +41,7 @@ public actor Node {
     try home.finishReplacing(at: environment.clock.wall())
     // Load the keys after opening the store. The store's lock is held by then, so no other process can replace the keys
     // in between.
-    let store = try home.openStore()
+    let store = try home.openStore(adding: [environment.schema].compactMap(\.self))
     let (identity, passphrase) = try Identity.open(in: home)
     home.protectStore()
     home.sweep()
@@ -65,6 +65,8 @@ public actor Node {
   }
 
   package var store: Store { core.store }
+  /// The kinds of records that the node knows.
+  package var schema: Schema { core.store.schema }
 
   package var replicator: Replicator { core.replicator }
 

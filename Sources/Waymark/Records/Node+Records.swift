@@ -39,7 +39,7 @@ extension Node {
   public func find(_ text: String, kind: RecordKind? = nil, limit: Int = 100) throws -> SearchResult {
     try core.withWaymarkErrors {
       let known = try kind.map { kind in
-        guard let known = Registry.kind(named: kind.rawValue) else {
+        guard let known = store.schema.kind(named: kind.rawValue) else {
           throw WaymarkError.notFound("kind of record", kind.rawValue)
         }
         return known

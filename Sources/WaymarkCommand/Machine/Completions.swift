@@ -39,7 +39,7 @@ struct Completions {
       default:
         self =
           LiveCompletions.placeholders.contains(placeholder)
-          ? .live : placeholder == "KIND" ? .words(Registry.listed.map(\.name)) : .anything
+          ? .live : placeholder == "KIND" ? .words(Schema.known.listed.map(\.name)) : .anything
       }
     }
   }

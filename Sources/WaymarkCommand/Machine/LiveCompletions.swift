@@ -96,7 +96,7 @@ struct LiveCompletions {
   // MARK: Fields
 
   private func fields(_ spec: CommandSpec) async throws -> [String] {
-    guard let kind = Registry.kind(named: spec.words[0]) else { return [] }
+    guard let kind = Schema.known.kind(named: spec.words[0]) else { return [] }
     let given = Set(line.operands.compactMap { $0.split(separator: "=").first.map(String.init) })
     guard let equals = line.current.firstIndex(of: "=") else {
       return kind.assignableNames.filter { !given.contains($0) }.map { $0 + "=" }
@@ -106,14 +106,14 @@ struct LiveCompletions {
   }
 
   private func values(ofField name: String, of kind: Kind) async throws -> [String] {
-    if kind == Registry.attachment, Registry.owners.contains(where: { $0.name == name }) {
+    if kind == Kind.attachment, Kind.owners.contains(where: { $0.name == name }) {
       return try await names(name)
     }
     guard let field = kind.field(named: name), field.part(named: name) == 0 else { return [] }
     switch field.type {
     case .bool: return ["yes", "no"]
     case .reference(let number), .keyReference(let number):
-      guard let target = Registry.kind(number) else { return [] }
+      guard let target = Schema.known.kind(number) else { return [] }
       return try await names(target.name)
     default: return field.rule.words
     }
@@ -123,7 +123,7 @@ struct LiveCompletions {
 
   private func names(_ kind: String, deleted: Bool = false) async throws -> [String] {
     // Entries have no names, and there can be very many.
-    guard let known = Registry.listed.first(where: { $0.name == kind }), known != Registry.habitEntry else {
+    guard let known = Schema.known.listed.first(where: { $0.name == kind }), known != Kind.habitEntry else {
       return []
     }
     guard let title = known.listing?.title else { return [] }

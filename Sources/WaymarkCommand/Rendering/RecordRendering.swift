@@ -10,12 +10,12 @@ import Waymark
 extension Rendering {
   /// Writes the records that a list found: on a terminal a table with short ids, otherwise lines with whole ids.
   mutating func list(_ command: ListRecords, _ answer: ListRecords.Answer) {
-    guard let kind = Registry.kind(named: command.kind), let listing = kind.listing else { return }
+    guard let kind = Schema.known.kind(named: command.kind), let listing = kind.listing else { return }
     guard !answer.items.isEmpty else { return notes.paragraph(emptyText(command, answer)) }
     if command.printsLines { return lines(answer.items) }
     guard !command.deleted else { return trash(command, answer, listing) }
     // The column of the parent would have the same value in every row.
-    let parent = command.parent(of: kind)?.name.uppercased()
+    let parent = command.parent(of: kind, .known)?.name.uppercased()
     let columns = listing.columns.filter { $0.heading != parent }
     var table = TextTable(
       [.init("ID")]
@@ -36,7 +36,7 @@ extension Rendering {
 
   private func emptyText(_ command: ListRecords, _ answer: ListRecords.Answer) -> String {
     if command.deleted { return "No \(answer.plural) in the trash." }
-    return command.isFiltered ? "No \(answer.plural) match." : "No \(answer.plural) yet."
+    return command.isFiltered(.known) ? "No \(answer.plural) match." : "No \(answer.plural) yet."
   }
 
   /// Writes each row of a list as one line of JSON.

@@ -199,7 +199,7 @@ struct CommandParser {
   /// Replaces the plural of a kind: `trips` is `trip list`, and `trips show` is `trip show`.
   private func singular(_ words: [String]) -> [String] {
     guard let first = words.first, !table.contains(where: { $0.words[0] == first }),
-      let kind = Registry.listed.first(where: { $0.plural == first })
+      let kind = Schema.known.listed.first(where: { $0.plural == first })
     else { return words }
     let isAction = words.count > 1 && hasCommand(kind.name, Self.actionAliases[words[1]] ?? words[1])
     return [kind.name] + (isAction ? [] : ["list"]) + words.dropFirst()
@@ -269,7 +269,7 @@ struct CommandParser {
     guard let found = spec.options.first(where: { $0.flag == option.flag }) else {
       let options = spec.options.map(\.flag)
       let field = option.flag.dropFirst(2)
-      if Registry.kind(named: spec.words[0])?.field(named: String(field)) != nil,
+      if Schema.known.kind(named: spec.words[0])?.field(named: String(field)) != nil,
         spec.takesFields
       {
         throw WaymarkError.usage(
@@ -343,7 +343,7 @@ struct CommandParser {
 
   /// Whether a word without `=` is the name of a new record.
   private func takesBareName(_ spec: CommandSpec) -> Bool {
-    spec.words.last == "add" && Registry.kind(named: spec.words[0])?.field(named: "name") != nil
+    spec.words.last == "add" && Schema.known.kind(named: spec.words[0])?.field(named: "name") != nil
   }
 
   /// `a, b or c`

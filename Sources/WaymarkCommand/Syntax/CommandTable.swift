@@ -5,15 +5,32 @@ import Waymark
 
 /// Every command of `waymark`, in the order in which help lists them.
 enum CommandTable {
-  static let all: [CommandSpec] =
-    circle + keys + watching + records + trash + state + premium + files + largeChanges + machine + about
+  static var all: [CommandSpec] {
+    let schema = Schema.known
+    if schema === Schema.builtIn { return builtIn }
+    return all(schema)
+  }
 
-  /// The commands with types of their own, by the names of their requests.
-  static let typed: [String: any TerminalCommand.Type] = Dictionary(
-    uniqueKeysWithValues: commands.flatMap { type in type.syntaxes.map { ($0.requestName, type) } })
+  /// The commands of a program that knows the built-in kinds alone. They are made only once, because they are many.
+  private static let builtIn = all(.builtIn)
+
+  private static func all(_ schema: Schema) -> [CommandSpec] {
+    circle + keys + watching + records(schema) + trash + state + premium + files + largeChanges + machine
+      + about
+  }
+
+  /// Returns the command of a request; nil if there is none.
+  static func typed(_ requestName: String) -> (any TerminalCommand.Type)? {
+    if let found = byRequestName[requestName] { return found }
+    return all.contains { $0.requestName == requestName }
+      ? kindCommands.first { requestName.hasSuffix(".\($0.action)") } : nil
+  }
+
+  private static let byRequestName: [String: any TerminalCommand.Type] = Dictionary(
+    uniqueKeysWithValues: commands.map { ($0.syntax.requestName, $0) })
 
   private static let commands: [any TerminalCommand.Type] =
-    kindCommands + [
+    [
       ShowStatus.self, ShowPage.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
       ExamineHome.self,
       ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
@@ -44,14 +61,16 @@ enum CommandTable {
   ]
 
   /// The groups of the overview.
-  static let groups: [(title: String, commands: [CommandSpec])] = [
-    ("Your circle of devices", circle), ("Keys", keys),
-    ("Status, sync and history", watching), ("Trips and habits", records), ("Trash and erasing", trash),
-    ("Profile, settings, onboarding", state),
-    ("Premium", premium), ("Files", files), ("Large changes", largeChanges),
-    ("Service and shell", machine),
-    ("About this program", about),
-  ]
+  static var groups: [(title: String, commands: [CommandSpec])] {
+    [
+      ("Your circle of devices", circle), ("Keys", keys),
+      ("Status, sync and history", watching), ("Trips and habits", records(.known)),
+      ("Trash and erasing", trash), ("Profile, settings, onboarding", state),
+      ("Premium", premium), ("Files", files), ("Large changes", largeChanges),
+      ("Service and shell", machine),
+      ("About this program", about),
+    ]
+  }
 
   private static let circle: [CommandSpec] = [
     FoundCircle.syntax, Invite.syntax, ListInvitations.syntax, CancelInvitation.syntax, JoinCircle.syntax,
@@ -101,11 +120,12 @@ enum CommandTable {
     Explain.syntax, ExamineHome.syntax, ShowMetrics.syntax, LoggingLevel.syntax,
   ]
 
-  private static let records: [CommandSpec] =
+  private static func records(_ schema: Schema) -> [CommandSpec] {
     [ShowToday.syntax, FindRecords.syntax]
-    + Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
-      ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
-    ]
+      + schema.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
+        ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
+      ]
+  }
 
   private static let trash: [CommandSpec] = [ListTrash.syntax, EmptyTrash.syntax, EraseRecords.syntax]
 

@@ -47,8 +47,8 @@ enum HelpPages {
     for group in CommandTable.groups {
       page.line(group.title, .heading)
       page.table(summaries(grouped(group.commands)))
-      if group.commands.contains(where: { $0.words == [Registry.listed[0].name, "list"] }) {
-        page.paragraph("  KIND: \(Registry.listed.map(\.name).joined(separator: ", "))", indent: 6)
+      if group.commands.contains(where: { $0.words == [Schema.known.listed[0].name, "list"] }) {
+        page.paragraph("  KIND: \(Schema.known.listed.map(\.name).joined(separator: ", "))", indent: 6)
         page.paragraph(
           "  In short: trips for trip list, ls for list, rm for delete, trip add Rome for trip add name=Rome",
           indent: 6)
@@ -78,7 +78,7 @@ enum HelpPages {
   /// Returns a table with one line per command. Actions that all kinds share are listed only once.
   private static func summaries(_ commands: [CommandSpec]) -> TextTable {
     var rows: [(String, String)] = []
-    let kinds = Registry.listed.map(\.name)
+    let kinds = Schema.known.listed.map(\.name)
     let actions = ["list", "show", "add", "edit", "delete", "restore"]
     for spec in commands {
       let isShared = kinds.contains(spec.words[0]) && actions.contains(spec.words.last ?? "")
@@ -112,7 +112,7 @@ enum HelpPages {
       for option in spec.options { write(option, width: width, indent: 4, &page) }
       let fields =
         spec.takesFields
-        ? (Registry.kind(named: spec.words[0])?.assignableNames ?? []) : []
+        ? (Schema.known.kind(named: spec.words[0])?.assignableNames ?? []) : []
       if !fields.isEmpty {
         page.paragraph("  Fields: \(fields.joined(separator: ", "))", indent: 2)
         page.paragraph("  Their values: waymark help fields \(spec.words[0])", indent: 2)

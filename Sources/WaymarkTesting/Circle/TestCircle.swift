@@ -68,6 +68,7 @@ public final class TestCircle: Sendable {
   private let issuer: SigningKey
   private let storage: Storage
   private let purchases: PurchasePolicy
+  private let schema: AppSchema?
   private let isSyncing: Bool
 
   /// Creates a circle and waits until its devices are in sync.
@@ -79,46 +80,48 @@ public final class TestCircle: Sendable {
   ///   - isSyncing: whether to turn on record sync on devices with premium.
   ///   - storage: where the devices keep their data.
   ///   - purchases: the products that give premium; nil for those of a ``TestAppStore``.
+  ///   - schema: the own kinds of records of the app on all devices.
   ///   - clock: the clock that all devices share.
   /// - Throws: `WaymarkError`, or ``TestSetupError`` if a new store is not empty or the devices do not settle.
   public convenience init(
     _ names: String..., premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
-    storage: Storage = .memory, purchases: PurchasePolicy? = nil, clock: VirtualClock = VirtualClock()
+    storage: Storage = .memory, purchases: PurchasePolicy? = nil, schema: AppSchema? = nil,
+    clock: VirtualClock = VirtualClock()
   ) async throws {
     try await self.init(
       names: names, premium: premium, until: until, isSyncing: isSyncing, storage: storage,
-      purchases: purchases,
-      clock: clock)
+      purchases: purchases, schema: schema, clock: clock)
   }
 
   /// Creates a circle of 1 to 32 devices with the names `device 1`, `device 2` and so on.
   ///
-  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:purchases:clock:)``.
+  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:purchases:schema:clock:)``.
   public convenience init(
     count: Int, premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
-    storage: Storage = .memory, purchases: PurchasePolicy? = nil, clock: VirtualClock = VirtualClock()
+    storage: Storage = .memory, purchases: PurchasePolicy? = nil, schema: AppSchema? = nil,
+    clock: VirtualClock = VirtualClock()
   ) async throws {
     try await self.init(
       names: (0..<count).map { "device \($0 + 1)" }, premium: premium, until: until, isSyncing: isSyncing,
-      storage: storage, purchases: purchases,
-      clock: clock)
+      storage: storage, purchases: purchases, schema: schema, clock: clock)
   }
 
   /// Creates a circle of devices whose names are given as an array.
   ///
-  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:purchases:clock:)``.
+  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:purchases:schema:clock:)``.
   public convenience init(
     names: [String], premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
-    storage: Storage = .memory, purchases: PurchasePolicy? = nil, clock: VirtualClock = VirtualClock()
+    storage: Storage = .memory, purchases: PurchasePolicy? = nil, schema: AppSchema? = nil,
+    clock: VirtualClock = VirtualClock()
   ) async throws {
     try await self.init(
       names, premium, until, isSyncing, storage, purchases?.acceptingDevelopmentStore ?? .development,
-      on: InMemoryNetwork(clock: clock), firstMachine: 1)
+      schema, on: InMemoryNetwork(clock: clock), firstMachine: 1)
   }
 
   init(
     _ names: [String], _ premium: Premium, _ until: Date?, _ isSyncing: Bool, _ storage: Storage,
-    _ purchases: PurchasePolicy = .development, on network: InMemoryNetwork, firstMachine: Int
+    _ purchases: PurchasePolicy = .development, _ schema: AppSchema? = nil, on network: InMemoryNetwork, firstMachine: Int
   ) async throws {
     precondition(
       !names.isEmpty && Set(names).count == names.count,
@@ -128,6 +131,7 @@ public final class TestCircle: Sendable {
     self.network = network
     self.storage = storage
     self.purchases = purchases
+    self.schema = schema
     self.isSyncing = isSyncing
     issuer = try SigningKey()
     state.withLock { $0.machines = firstMachine - 1 }
@@ -192,8 +196,9 @@ public final class TestCircle: Sendable {
 
   /// Opens the node of a device again, as when its app starts.
   ///
+  /// - Parameter schema: the own kinds of records of the app, if it has another version by now.
   /// - Throws: `WaymarkError` if the circle is in memory, because closing the node discarded its data.
-  public func reopen(_ name: String) async throws {
+  public func reopen(_ name: String, schema: AppSchema? = nil) async throws {
     let device = device(name)
     await device.node.close()
     guard let home = device.home else {
@@ -201,7 +206,7 @@ public final class TestCircle: Sendable {
         .inMemory, "Can't reopen \(name): its data was in memory and was discarded when it closed.",
         next: "create the circle with storage: .directories")
     }
-    let node = try Node(home: home.home, in: environment(device.machine))
+    let node = try Node(home: home.home, in: environment(device.machine, schema))
     state.withLock { $0.devices[name] = Device(node: node, machine: device.machine, home: home) }
     try await serve(name)
   }
@@ -291,8 +296,9 @@ extension TestCircle {
     InMemoryTransport(network: network, machine: machine)
   }
 
-  private func environment(_ machine: Int) -> NodeEnvironment {
-    NodeEnvironment(clock: clock, transport: transport(machine), purchases: purchases)
+  private func environment(_ machine: Int, _ other: AppSchema? = nil) -> NodeEnvironment {
+    NodeEnvironment(
+      clock: clock, transport: transport(machine), purchases: purchases, schema: other ?? schema)
   }
 
   private func serve(_ name: String) async throws {

@@ -259,7 +259,7 @@ import Wire
               sys.exit(f"{line}: {done.stderr}")
       """
     // One example after the other, as a user would try them; a habit entry has no name to refer to.
-    let kinds = Registry.listed.map(\.name).sorted { $0 != "entry" && $1 == "entry" }
+    let kinds = Schema.builtIn.listed.map(\.name).sorted { $0 != "entry" && $1 == "entry" }
     var lines: [String] = []
     for kind in kinds {
       for action in ["add", "edit", "show", "list", "delete", "restore"]

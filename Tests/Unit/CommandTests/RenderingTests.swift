@@ -347,7 +347,7 @@ struct RenderingTests {
 extension Rendering {
   /// Shows the document of a command, decoded.
   mutating func show(_ document: JSON, of invocation: Invocation) throws {
-    guard let type = CommandTable.typed[invocation.requestName] else {
+    guard let type = CommandTable.typed(invocation.requestName) else {
       preconditionFailure("no command \(invocation.requestName)")
     }
     try show(document, type, invocation)

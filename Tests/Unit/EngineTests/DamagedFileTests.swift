@@ -57,7 +57,7 @@ import Wire
       [
         EntryDraft(.insert, trip, [(1, .text("Rome"))]),
         EntryDraft(.insert, lodging, [(1, .bytes(trip.id.bytes)), (2, .text("Casa"))]),
-        EntryDraft(.insert, attachment, [(1, owner), (Registry.attachment.number("fileData"), value)]),
+        EntryDraft(.insert, attachment, [(1, owner), (Kind.attachment.number("fileData"), value)]),
       ], now: now)
   }
 

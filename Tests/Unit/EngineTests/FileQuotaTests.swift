@@ -61,7 +61,7 @@ import Wire
     attachments += 1
     let owner = Value.array([.integer(Int64(lodging.kind.rawValue)), .bytes(lodging.id.bytes)])
     let key = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, attachments)))
-    return EntryDraft(.insert, key, [(1, owner), (Registry.attachment.number("fileData"), value)])
+    return EntryDraft(.insert, key, [(1, owner), (Kind.attachment.number("fileData"), value)])
   }
 
   /// A file that is nowhere here.

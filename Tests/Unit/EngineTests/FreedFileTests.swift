@@ -51,7 +51,7 @@ import Wire
   private let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(1, 1)))
   private let lodging = RecordKey(kind: KindNumbers.lodging, id: RecordID(Bytes16(1, 2)))
   private let attachment = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 3)))
-  private let data = Registry.attachment.number("fileData")
+  private let data = Kind.attachment.number("fileData")
 
   init() throws {
     let family = try Family(founder: "alice")
@@ -95,7 +95,7 @@ import Wire
   }
 
   private func set(_ days: Value) throws {
-    let kind = Registry.setting
+    let kind = Kind.setting
     try write(
       EntryDraft(
         .insert, Store.trashDaysKey,

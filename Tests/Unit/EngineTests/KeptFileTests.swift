@@ -44,7 +44,7 @@ import Wire
       OperationDraft(id: OperationID(Bytes16(9, 1)), verb: "test"),
       [
         EntryDraft(.insert, trip, [(1, .text("Rome"))]),
-        EntryDraft(.insert, attachment, [(1, owner), (Registry.attachment.number("fileData"), value)]),
+        EntryDraft(.insert, attachment, [(1, owner), (Kind.attachment.number("fileData"), value)]),
       ], now: start)
     try store.noteUsed(file, now: start.wall)
     try replicator.setKeepPolicy(.onDemand, now: start)

@@ -14,7 +14,7 @@ private func event(_ lines: String...) -> String {
 }
 
 extension ImportPlan {
-  fileprivate var activity: RecordDraft? { drafts(Registry.activity).first }
+  fileprivate var activity: RecordDraft? { drafts(Kind.activity).first }
 
   fileprivate func time(_ name: String) -> String? {
     guard let value = activity?.held(name), let time = value.time else { return nil }
@@ -104,7 +104,7 @@ struct CalendarTests {
     let two = one.replacing("CALNAME:A", with: "CALNAME:B").replacing("UID:a", with: "UID:b")
       .replacing("DTSTART:20260503T150000Z", with: "DTSTART:20260503T150000Z\nDTEND:20260403T150000Z")
     let plan = try Importer.plan(Array((one + two).utf8))
-    #expect(plan.drafts(Registry.trip).compactMap { $0.text("name") }.sorted() == ["A", "B"])
+    #expect(plan.drafts(Kind.trip).compactMap { $0.text("name") }.sorted() == ["A", "B"])
     #expect(plan.warnings.contains { $0.contains("ends before it starts") })
   }
 
@@ -135,11 +135,11 @@ struct CalendarTests {
         + item("a", "20260503T140000Z", "Check-in: Rosa", "Lodging")
         + item("c", "20260503T120000Z", "Pick-up Rental Car: Rosa", "Car Rental")
         + item("d", "20260601T120000Z", "Museum", "Activity"))
-    let stay = try #require(plan.drafts(Registry.lodging).first)
+    let stay = try #require(plan.drafts(Kind.lodging).first)
     #expect(stay.text("name") == "Rosa" && stay.text("reservation") == "K7")
     #expect(stay.held("start").time == 1_777_816_800_000 && stay.held("end").time == 1_777_968_000_000)
-    #expect(plan.drafts(Registry.trip).first?.integer("endDate") == 1_777_939_200_000)
-    #expect(plan.drafts(Registry.transportation).count == 1 && plan.drafts(Registry.activity).count == 1)
+    #expect(plan.drafts(Kind.trip).first?.integer("endDate") == 1_777_939_200_000)
+    #expect(plan.drafts(Kind.transportation).count == 1 && plan.drafts(Kind.activity).count == 1)
     #expect(plan.warnings.contains { $0.contains("no counterpart") })
   }
 }
@@ -176,8 +176,8 @@ struct LargeCalendarTests {
     let start = processorSeconds()
     let plan = try Importer.plan(bytes)
     let end = processorSeconds()
-    #expect(plan.drafts(Registry.activity).count == count)
-    #expect(plan.drafts(Registry.trip).count == count)
+    #expect(plan.drafts(Kind.activity).count == count)
+    #expect(plan.drafts(Kind.trip).count == count)
     return end - start
   }
 
@@ -212,8 +212,8 @@ struct LargeCalendarTests {
       "BEGIN:VEVENT\nUID:\(number)\nDTSTART;TZID=Here:20260503T150000\nEND:VEVENT\n"
     }
     let plan = try plan(events.joined(), before: zone)
-    #expect(plan.drafts(Registry.activity).count == 3_000)
-    #expect(plan.drafts(Registry.activity).allSatisfy { $0.held("start").time == 1_777_815_000_000 })
+    #expect(plan.drafts(Kind.activity).count == 3_000)
+    #expect(plan.drafts(Kind.activity).allSatisfy { $0.held("start").time == 1_777_815_000_000 })
   }
 
   @Test func `reading ends with its task`() async throws {

@@ -22,9 +22,9 @@ struct HabitBullTests {
       "Wasser,d,Gesundheit,2019-04-11,2,\nWasser,d,Gesundheit,2019-04-12,-2147483649,\nLauf,,,2019-04-11,1,x\n"
         + "Lauf,,,2019-04-12,0,\nLauf,,,2019-04-13,-99999999999999999999999,\n")
     #expect(
-      plan.drafts(Registry.habit).compactMap { $0.text("kind") }.sorted() == ["binary", "numeric"])
+      plan.drafts(Kind.habit).compactMap { $0.text("kind") }.sorted() == ["binary", "numeric"])
     #expect(
-      plan.drafts(Registry.habitEntry).count == 2 && plan.drafts(Registry.category).count == 1)
+      plan.drafts(Kind.habitEntry).count == 2 && plan.drafts(Kind.category).count == 1)
     #expect(plan.skipped.map(\.place) == ["line 3", "line 6"])
   }
 
@@ -63,20 +63,20 @@ struct SurmaiTests {
     throws
   {
     let plan = try Importer.plan(Array(file.utf8))
-    let flight = try #require(plan.drafts(Registry.transportation).first)
+    let flight = try #require(plan.drafts(Kind.transportation).first)
     #expect(
-      flight[Registry.transportation.number("start")]
+      flight[Kind.transportation.number("start")]
         == .array([.integer(1_777_787_400_000), .text("Europe/Berlin")]))
     #expect(
-      flight[Registry.transportation.number("end")]
+      flight[Kind.transportation.number("end")]
         == .array([.integer(1_777_791_600_000), .text("Europe/Rome")]))
     #expect(
-      flight[Registry.transportation.number("cost")] == .array([.text("410.56"), .text("EUR")]))
+      flight[Kind.transportation.number("cost")] == .array([.text("410.56"), .text("EUR")]))
     #expect(
-      plan.drafts(Registry.organization).compactMap { $0.text("name") }.sorted() == [
+      plan.drafts(Kind.organization).compactMap { $0.text("name") }.sorted() == [
         "Air", "Guides",
       ])
-    #expect(plan.drafts(Registry.trip).first?.integer("startDate") == 1_777_791_600_000)
+    #expect(plan.drafts(Kind.trip).first?.integer("startDate") == 1_777_791_600_000)
     #expect(plan.skipped.map(\.place) == ["expenses[1]", "attachments[0]"])
     #expect(
       plan.warnings.contains { $0.hasPrefix("activity ") && $0.contains("ends before it starts") })
@@ -93,10 +93,10 @@ struct FullExportTests {
   private let trip = RecordID(Bytes16(0, 1))
 
   private var drafts: [RecordDraft] {
-    let lodging = Registry.lodging
+    let lodging = Kind.lodging
     return [
       RecordDraft(
-        Registry.trip, trip,
+        Kind.trip, trip,
         [
           1: .text("=cmd()"), 2: .text("'a,\n\"b\""), 4: .integer(1_777_766_400_000),
           6: .bool(true),
@@ -114,13 +114,13 @@ struct FullExportTests {
           11: .text("Via Rosa"), 12: .bool(true),
         ]),
       RecordDraft(
-        Registry.activity, RecordID(Bytes16(0, 4)),
+        Kind.activity, RecordID(Bytes16(0, 4)),
         [
           1: .bytes(trip.bytes), 2: .text("Early"),
           3: .array([.integer(1_777_813_200_000), .null]),
           4: .array([.integer(1_777_800_000_000), .text("Not/There")]), 12: .bool(false),
         ]),
-      RecordDraft(Registry.organization, RecordID(Bytes16(0, 3)), [1: .text("Rosa")]),
+      RecordDraft(Kind.organization, RecordID(Bytes16(0, 3)), [1: .text("Rosa")]),
     ]
   }
 
@@ -204,7 +204,7 @@ struct RealFileTests {
     throws
   {
     let plan = try Importer.plan(try SharedData.bytes("ics/\(name).ics"))
-    let kinds = [Registry.trip, Registry.lodging, Registry.transportation, Registry.activity]
+    let kinds = [Kind.trip, Kind.lodging, Kind.transportation, Kind.activity]
     #expect(kinds.map { plan.drafts($0).count } == counts)
     #expect(plan.skipped.count == skipped)
   }
@@ -219,7 +219,7 @@ struct RealFileTests {
   ])
   func `times match those that KItinerary expects`(name: String, start: String, end: String) throws {
     let plan = try Importer.plan(try SharedData.bytes("ics/\(name).ics"))
-    let item = try #require(plan.drafts.first { Registry.owners.contains($0.kind) })
+    let item = try #require(plan.drafts.first { Kind.owners.contains($0.kind) })
     #expect(item[3]?.part(0) == WrittenTime(start)?.milliseconds.map(Value.integer))
     #expect(item[4]?.part(0) == WrittenTime(end)?.milliseconds.map(Value.integer))
   }
@@ -233,15 +233,15 @@ struct RealFileTests {
         return ImportedFile(path: path, bytes: try SharedData.bytes("loop/loop-csv-2.3.1/\(path)"))
       }
     let plan = try Importer.plan(.folder(files))
-    #expect(plan.drafts(Registry.habit).count == 3 && plan.drafts(Registry.habitEntry).count == 5)
+    #expect(plan.drafts(Kind.habit).count == 3 && plan.drafts(Kind.habitEntry).count == 5)
     #expect(plan.skipped.map(\.place) == ["003 bool habit/Checkmarks.csv, line 5"])
   }
 
   @Test func `Surmai's sample contains its trip`() throws {
     let plan = try Importer.plan(try SharedData.bytes("surmai/trip.json"))
     let kinds = [
-      Registry.trip, Registry.transportation, Registry.lodging, Registry.activity,
-      Registry.organization,
+      Kind.trip, Kind.transportation, Kind.lodging, Kind.activity,
+      Kind.organization,
     ]
     #expect(kinds.map { plan.drafts($0).count } == [1, 4, 3, 2, 4])
     #expect(plan.skipped.count == 4)
@@ -260,7 +260,7 @@ struct LargeExportTests {
     var source = ExportSource(
       (1...attachments).map { number in
         RecordDraft(
-          Registry.attachment, RecordID(Bytes16(0, number)), [2: .text("bomb"), 9: named.value])
+          Kind.attachment, RecordID(Bytes16(0, number)), [2: .text("bomb"), 9: named.value])
       })
     if isHere { source.add(named) }
     return source

@@ -66,7 +66,7 @@ struct FullImportTests {
   }
 
   @Test func `a missing key leaves a field unchanged, and null empties it`() throws {
-    let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome"), 2: .text("Hat")])
+    let trip = RecordDraft(Kind.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome"), 2: .text("Hat")])
     let plan = try changed(trip) { json in
       json.edit("trips") { $0["notes"] = nil }
       json.edit("trips") { $0["startDate"] = .null }
@@ -75,7 +75,7 @@ struct FullImportTests {
   }
 
   @Test func `what a newer version has added is reported, and a newer format is refused`() throws {
-    let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
+    let trip = RecordDraft(Kind.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
     let plan = try changed(trip) { json in
       json.edit("trips") { $0["budget"] = 5 }
       json["documents"] = []
@@ -92,10 +92,10 @@ struct FullImportTests {
   }
 
   @Test func `rows with values or ids that no such record can have are skipped, and named`() throws {
-    let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
+    let trip = RecordDraft(Kind.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
     let key = "colorScheme"
     let setting = RecordDraft(
-      Registry.setting, RecordID(kind: Registry.setting, key: key), [1: .text(key), 2: .text("dark")])
+      Kind.setting, RecordID(kind: Kind.setting, key: key), [1: .text(key), 2: .text("dark")])
     #expect(try Importer.plan(export([setting]).bytes).drafts == [setting])
     #expect(
       try changed(setting) { $0.edit("settings") { $0["key"] = "other" } }.skipped.map(\.place) == [
@@ -129,11 +129,11 @@ struct FullImportTests {
 
 /// Files that are embedded in an export.
 struct EmbeddedFileTests {
-  private static let field = Registry.attachment.number("fileData")
+  private static let field = Kind.attachment.number("fileData")
 
   private func attachment(_ number: UInt64, _ value: Value) -> RecordDraft {
     RecordDraft(
-      Registry.attachment, RecordID(Bytes16(2, number)), [2: .text("a \"quoted\\\" name"), Self.field: value])
+      Kind.attachment, RecordID(Bytes16(2, number)), [2: .text("a \"quoted\\\" name"), Self.field: value])
   }
 
   /// Writes an export with the files in it, as the store does.
@@ -236,14 +236,14 @@ private struct RecordGenerator {
   init(seed: UInt64) { random = SplitMix(seed: seed) }
 
   mutating func records() -> [RecordDraft] {
-    FullExport.kinds.flatMap { kind in
-      (0..<(kind == Registry.profile ? 1 : 3)).map { _ in record(kind) }
+    Schema.builtIn.exportedKinds.flatMap { kind in
+      (0..<(kind == Kind.profile ? 1 : 3)).map { _ in record(kind) }
     }
   }
 
   private mutating func record(_ kind: Kind) -> RecordDraft {
-    var draft = RecordDraft(kind, kind == Registry.profile ? Registry.profileID : id())
-    if kind == Registry.setting {
+    var draft = RecordDraft(kind, kind == Kind.profile ? FixedRecords.profile.id : id())
+    if kind == Kind.setting {
       let key = "setting \(random.next())"
       draft = RecordDraft(kind, RecordID(kind: kind, key: key), [1: .text(key)])
     }
@@ -288,7 +288,7 @@ private struct RecordGenerator {
         one([.null, .text("EUR")]),
       ])
     case .coordinate: return .array([.float(number() / 1_000_000), .float(-number() / 1_000_000 + 0.5)])
-    case .owner: return .owner(one(Registry.owners), id())
+    case .owner: return .owner(one(Kind.owners), id())
     case .blob, .bytes:
       return .bytes((0..<Int(one([0, 1, 2, 3, 31]))).map { UInt8(truncatingIfNeeded: $0 &* 37) })
     case .list(let shape): return list(shape)

@@ -11,7 +11,7 @@ extension ImportPlan {
   /// Days and values of the logs, sorted by day.
   var days: [String: Value] {
     Dictionary(
-      drafts(Registry.habitEntry).map { log in
+      drafts(Kind.habitEntry).map { log in
         guard case .text(let day) = log[2]?.part(2) else { return ("", .null) }
         return (day, log[3] ?? .null)
       }
@@ -43,10 +43,10 @@ struct LoopTests {
         ("002 Lauf", "Date,Value,Notes\n2026-06-04,YES_MANUAL,\n2026-06-03,YES_AUTO,\n2026-06-02,NO,\n"),
       ])
     #expect(plan.days == ["2026-07-04": .float(12), "2026-07-03": .float(0), "2026-06-04": .float(1)])
-    let habits = plan.drafts(Registry.habit).sorted { $0.text("name") ?? "" > $1.text("name") ?? "" }
-    #expect(habits.map { $0[Registry.habit.number("kind")] } == [.text("numeric"), .text("binary")])
-    #expect(habits[0][Registry.habit.number("dailyTarget")] == .float(12))
-    #expect(habits[1][Registry.habit.number("isActive")] == .bool(false))
+    let habits = plan.drafts(Kind.habit).sorted { $0.text("name") ?? "" > $1.text("name") ?? "" }
+    #expect(habits.map { $0[Kind.habit.number("kind")] } == [.text("numeric"), .text("binary")])
+    #expect(habits[0][Kind.habit.number("dailyTarget")] == .float(12))
+    #expect(habits[1][Kind.habit.number("isActive")] == .bool(false))
     #expect(plan.skipped.map(\.place) == ["001 /Checkmarks.csv, line 5"])
     #expect(plan.warnings.contains { $0.contains("that Loop computed") })
   }
@@ -62,7 +62,7 @@ struct LoopTests {
       "Position,Name,Question,Description,NumRepetitions,Interval,Color\n001,Wasser,q,d,1,1,#1976D2\n",
       [("001 ??", "2026-06-04,1500\n2026-06-03,-1\n2026-06-02,0\n")])
     #expect(older.days == ["2026-06-04": .float(1.5)])
-    #expect(older.drafts(Registry.habit).first?.text("kind") == "numeric")
+    #expect(older.drafts(Kind.habit).first?.text("kind") == "numeric")
   }
 
   @Test func `the same folder gives the same records`() throws {
@@ -70,7 +70,7 @@ struct LoopTests {
     let marks = [("001 A", "Date,Value,Notes\n2026-07-04,YES_MANUAL,\n"), ("002 A", "Date,Value,Notes\n")]
     let plan = try folder(habits, marks)
     #expect(plan.drafts == (try folder(habits, marks)).drafts)
-    #expect(plan.drafts(Registry.habit).count == 2)
+    #expect(plan.drafts(Kind.habit).count == 2)
   }
 
   @Test(arguments: [
@@ -141,9 +141,9 @@ struct LoopDatabaseTests {
   @Test func `a backup becomes habits and logs`() throws {
     let plan = try Importer.plan(try backup("PRAGMA user_version = 25;" + tables))
     #expect(plan.format == .loopDB)
-    #expect(plan.drafts(Registry.habit).count == 2 && plan.drafts(Registry.habitEntry).count == 2)
-    #expect(plan.drafts(Registry.habit).contains { $0.id.uuid == "00000000-0000-4000-8000-000000000001" })
-    #expect(plan.drafts(Registry.habit).contains { $0.text("colorHex") == "#FF8F00" })
+    #expect(plan.drafts(Kind.habit).count == 2 && plan.drafts(Kind.habitEntry).count == 2)
+    #expect(plan.drafts(Kind.habit).contains { $0.id.uuid == "00000000-0000-4000-8000-000000000001" })
+    #expect(plan.drafts(Kind.habit).contains { $0.text("colorHex") == "#FF8F00" })
     #expect(plan.skipped.map(\.place) == ["Repetitions, id 3", "Repetitions, id 4"])
   }
 

@@ -1,6 +1,7 @@
 import Exchange
 import JSONDocument
 import Records
+import Replication
 import Testing
 import Wire
 
@@ -73,21 +74,21 @@ struct RitualistTests {
   @Test func `a file becomes records`() throws {
     let plan = try plan()
     #expect(plan.drafts.map(\.kind.name) == ["habit", "category", "entry", "profile"])
-    let habit = try plan.draft(Registry.habit)
+    let habit = try plan.draft(Kind.habit)
     #expect(habit.id.uuid == habitID)
     #expect(habit.value("schedule") == .array([.integer(1), .integer(3), .integer(5)]))
     #expect(habit.value("categoryId") == .text("health"))
     #expect(habit.value("notes") == .null)
-    let category = try plan.draft(Registry.category)
-    #expect(category.id == RecordID(kind: Registry.category, key: "health"))
+    let category = try plan.draft(Kind.category)
+    #expect(category.id == RecordID(kind: Kind.category, key: "health"))
     #expect(category.value("key") == .text("health"))
-    let log = try plan.draft(Registry.habitEntry)
+    let log = try plan.draft(Kind.habitEntry)
     // Half past midnight in Rome.
     #expect(log.value("date")?.part(2) == .text("2025-11-09"))
     #expect(log.value("value") == .float(1))
-    let profile = try plan.draft(Registry.profile)
-    #expect(profile.id == Registry.profileID)
-    #expect(profile.fields.count == Registry.profile.fields.count)
+    let profile = try plan.draft(Kind.profile)
+    #expect(profile.id == FixedRecords.profile.id)
+    #expect(profile.fields.count == Kind.profile.fields.count)
   }
 
   static let refused: [(String, String, JSON?, String)] = [
@@ -165,7 +166,7 @@ struct RitualistTests {
     #expect(plan.skipped.first?.place == "habitLogs[1000]", "it is too large")
     #expect(plan.skipped.last?.place == "habitLogs[2499]")
     #expect(!plan.skipped.map(\.place).contains("habitLogs[1001]"), "the first that can be held")
-    #expect(plan.drafts.count { $0.kind == Registry.habitEntry } == count - 1_499)
+    #expect(plan.drafts.count { $0.kind == Kind.habitEntry } == count - 1_499)
   }
 
   @Test func `each of many logs keeps its position, also when they are read in parallel`() throws {
@@ -182,7 +183,7 @@ struct RitualistTests {
         })
     }
     #expect(plan.skipped.map(\.place) == broken.map { "habitLogs[\($0)]" })
-    #expect(plan.drafts.count { $0.kind == Registry.habitEntry } == count - broken.count)
+    #expect(plan.drafts.count { $0.kind == Kind.habitEntry } == count - broken.count)
   }
 
   /// Values of a log's keys, valid and invalid.
@@ -235,7 +236,7 @@ struct RitualistTests {
 
   @Test func `unknown zones, habits and keys are reported and nothing is lost`() throws {
     let zone = try plan("habitLogs", "timezone", "Mars/Olympus")
-    #expect(try zone.draft(Registry.habitEntry).value("date")?.part(1) == .text("Mars/Olympus"))
+    #expect(try zone.draft(Kind.habitEntry).value("date")?.part(1) == .text("Mars/Olympus"))
     #expect(zone.warnings.contains { $0.contains("Mars/Olympus") })
     let habit = try plan("habitLogs", "habitID", "3F8FAD5B-D9CB-469F-A165-70867728950E")
     #expect(habit.drafts.count == 4 && habit.warnings.contains { $0.contains("not in the file") })
@@ -246,12 +247,12 @@ struct RitualistTests {
   @Test func `a profile without a name is left out, and one with a bad id keeps its other fields`() throws {
     let nameless = try plan { $0["profile"]?["name"] = "" }
     #expect(nameless.skipped.map(\.place) == ["profile"])
-    #expect(!nameless.drafts.contains { $0.kind == Registry.profile })
+    #expect(!nameless.drafts.contains { $0.kind == Kind.profile })
     let odd = try plan { $0["syncMetadata"]?["profileId"] = "me" }
     #expect(odd.skipped.map(\.place) == ["syncMetadata"])
-    #expect(try odd.draft(Registry.profile).value("profileId") == .null)
+    #expect(try odd.draft(Kind.profile).value("profileId") == .null)
     let stored = try plan { $0["profile"]?["appearance"] = 1 }
-    #expect(try stored.draft(Registry.profile).value("appearance") == .text("light"))
+    #expect(try stored.draft(Kind.profile).value("appearance") == .text("light"))
     let avatar = try plan { $0["avatar"] = "%%%" }
     #expect(avatar.skipped.map(\.place) == ["avatar"])
   }

@@ -1,6 +1,7 @@
 import Exchange
 import JSONDocument
 import Records
+import Replication
 import Testing
 import Wire
 
@@ -70,7 +71,7 @@ struct RoundTripTests {
         return .object(
           members.map { member in
             let isNone = member.key == "organizationId" && nones.contains(member.value)
-            return JSON.Member(member.key, isNone ? .string(Registry.noneID.uuid) : compared(member.value))
+            return JSON.Member(member.key, isNone ? .string(FixedRecords.none.id.uuid) : compared(member.value))
           })
       case .array(let items): return .array(items.map(compared))
       default: return json
@@ -88,25 +89,25 @@ struct RoundTripTests {
   }
 
   @Test func `a currency unknown to the format survives export and import`() throws {
-    let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
+    let trip = RecordDraft(Kind.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
     let money: Value = .array([.text("1234567890123.50"), .text("EUR")])
     let lodging = RecordDraft(
-      Registry.lodging, RecordID(Bytes16(1, 2)),
-      [1: .bytes(trip.id.bytes), 2: .text("Casa"), Registry.lodging.number("cost"): money])
+      Kind.lodging, RecordID(Bytes16(1, 2)),
+      [1: .bytes(trip.id.bytes), 2: .text("Casa"), Kind.lodging.number("cost"): money])
     let file = Exporter.file(.travelingSnails, from: ExportSource([trip, lodging]), now: now)
     let plan = try Importer.plan(file.bytes)
     let held = plan.drafts.first { $0.id == lodging.id }
-    #expect(held?[Registry.lodging.number("cost")] == money)
-    #expect(held?[Registry.lodging.number("start")] == .null)
+    #expect(held?[Kind.lodging.number("cost")] == money)
+    #expect(held?[Kind.lodging.number("start")] == .null)
   }
 
   @Test(arguments: ["12345678901234567.89", "1234567890123456789012345678901234", "0.12345678901234567890"])
   func `a price with more digits than a float survives export and import`(amount: String) throws {
-    let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
-    let field = Registry.lodging.number("cost")
+    let trip = RecordDraft(Kind.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
+    let field = Kind.lodging.number("cost")
     let money: Value = .array([.text(amount), .text("EUR")])
     let lodging = RecordDraft(
-      Registry.lodging, RecordID(Bytes16(1, 2)),
+      Kind.lodging, RecordID(Bytes16(1, 2)),
       [1: .bytes(trip.id.bytes), 2: .text("Casa"), field: money])
     let file = Exporter.file(.travelingSnails, from: ExportSource([trip, lodging]), now: now)
     let plan = try Importer.plan(file.bytes)
@@ -121,11 +122,11 @@ struct RoundTripTests {
 
   @Test func `one exported trip includes only what belongs to it`() throws {
     let plan = try Importer.plan(sample(.travelingSnails, seed: 4))
-    let trip = try #require(plan.drafts.first { $0.kind == Registry.trip })
+    let trip = try #require(plan.drafts.first { $0.kind == Kind.trip })
     let file = Exporter.file(.travelingSnails, from: ExportSource(plan.drafts), now: now, trip: trip.id)
     let part = try Importer.plan(file.bytes)
     #expect(part.skipped.isEmpty && part.warnings.isEmpty, "\(part.warnings)")
-    #expect(part.drafts.filter { $0.kind == Registry.trip } == [trip])
+    #expect(part.drafts.filter { $0.kind == Kind.trip } == [trip])
     #expect(Set(part.drafts).subtracting(plan.drafts).isEmpty)
     let items = plan.drafts.filter { $0.kind.parent == 1 && $0[1] == .bytes(trip.id.bytes) }
     #expect(Set(items).isSubset(of: part.drafts))
@@ -133,10 +134,10 @@ struct RoundTripTests {
 
   @Test func `incomplete files are left out of an export and named`() throws {
     let plan = try Importer.plan(sample(.travelingSnails, seed: 5))
-    let data = Registry.attachment.number("fileData")
+    let data = Kind.attachment.number("fileData")
     let drafts = plan.drafts.map { draft in
       var draft = draft
-      if draft.kind == Registry.attachment, case .bytes(let bytes)? = draft[data] {
+      if draft.kind == Kind.attachment, case .bytes(let bytes)? = draft[data] {
         draft[data] = Blob.value(of: bytes)
       }
       return draft
@@ -148,13 +149,13 @@ struct RoundTripTests {
 
   @Test func `samples have the requested size, and are the same for the same seed`() throws {
     let habits = try Importer.plan(SampleData.ritualist(seed: 11))
-    #expect(habits.drafts.filter { $0.kind == Registry.habit }.count >= 40)
-    #expect(habits.drafts.filter { $0.kind == Registry.habitEntry }.count >= 20_000)
+    #expect(habits.drafts.filter { $0.kind == Kind.habit }.count >= 40)
+    #expect(habits.drafts.filter { $0.kind == Kind.habitEntry }.count >= 20_000)
     let trips = try Importer.plan(SampleData.travelingSnails(seed: 11))
-    #expect(trips.drafts.filter { $0.kind == Registry.trip }.count >= 25)
-    let items = [Registry.lodging, Registry.transportation, Registry.activity]
+    #expect(trips.drafts.filter { $0.kind == Kind.trip }.count >= 25)
+    let items = [Kind.lodging, Kind.transportation, Kind.activity]
     #expect(trips.drafts.filter { items.contains($0.kind) }.count >= 400)
-    #expect(trips.drafts.contains { $0.kind == Registry.attachment })
+    #expect(trips.drafts.contains { $0.kind == Kind.attachment })
     #expect(sample(.travelingSnails, seed: 3) == sample(.travelingSnails, seed: 3))
     #expect(sample(.ritualist, seed: 3) != sample(.ritualist, seed: 4))
   }

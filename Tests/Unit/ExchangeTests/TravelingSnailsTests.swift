@@ -1,6 +1,7 @@
 import Exchange
 import JSONDocument
 import Records
+import Replication
 import Testing
 import Wire
 
@@ -72,13 +73,13 @@ struct TravelingSnailsTests {
     let plan = try plan()
     #expect(plan.skipped.isEmpty && plan.warnings.isEmpty, "\(plan.warnings)")
     #expect(plan.drafts.map(\.kind.name) == ["trip", "lodging", "organization", "attachment"])
-    #expect(try plan.value(Registry.trip, "startDate") == .null)
-    #expect(try plan.value(Registry.trip, "endDate") == .integer(1_777_939_200_000))
+    #expect(try plan.value(Kind.trip, "startDate") == .null)
+    #expect(try plan.value(Kind.trip, "endDate") == .integer(1_777_939_200_000))
     #expect(
-      try plan.value(Registry.lodging, "start")
+      try plan.value(Kind.lodging, "start")
         == .array([.integer(1_777_813_200_000), .text("Europe/Rome")]))
-    #expect(try plan.value(Registry.lodging, "cost") == .array([.text("410.56"), .null]))
-    #expect(try plan.value(Registry.attachment, "fileData") == .bytes(Array("foo".utf8)))
+    #expect(try plan.value(Kind.lodging, "cost") == .array([.text("410.56"), .null]))
+    #expect(try plan.value(Kind.attachment, "fileData") == .bytes(Array("foo".utf8)))
   }
 
   @Test(arguments: [
@@ -87,7 +88,7 @@ struct TravelingSnailsTests {
   ])
   func `a price keeps the digits of the file`(digits: String, amount: String) throws {
     let plan = try plan(lodging: "cost", .number(digits))
-    #expect(try plan.value(Registry.lodging, "cost") == .array([.text(amount), .null]))
+    #expect(try plan.value(Kind.lodging, "cost") == .array([.text(amount), .null]))
   }
 
   static let refused: [(String, JSON?, String)] = [
@@ -111,27 +112,27 @@ struct TravelingSnailsTests {
     }
     let plan = try plan(
       "organizations", [none(3, phone: "1", email: ""), none(9, phone: "2", email: "a@example.org")])
-    let organizations = plan.drafts.filter { $0.kind == Registry.organization }
-    #expect(organizations.map(\.id) == [Registry.noneID])
-    #expect(try plan.value(Registry.organization, "name") == nil)
-    #expect(try plan.value(Registry.organization, "phone") == .text("1"))
-    #expect(try plan.value(Registry.organization, "email") == .text("a@example.org"))
-    #expect(try plan.value(Registry.lodging, "organizationId") == .bytes(Registry.noneID.bytes))
+    let organizations = plan.drafts.filter { $0.kind == Kind.organization }
+    #expect(organizations.map(\.id) == [FixedRecords.none.id])
+    #expect(try plan.value(Kind.organization, "name") == nil)
+    #expect(try plan.value(Kind.organization, "phone") == .text("1"))
+    #expect(try plan.value(Kind.organization, "email") == .text("a@example.org"))
+    #expect(try plan.value(Kind.lodging, "organizationId") == .bytes(FixedRecords.none.id.bytes))
     #expect(plan.skipped.isEmpty)
   }
 
   @Test func `None without fields writes nothing, and similar names are other organizations`() throws {
     let bare = try plan("organizations", [["id": id(3), "name": "None", "phone": ""]])
-    #expect(!bare.drafts.contains { $0.kind == Registry.organization })
+    #expect(!bare.drafts.contains { $0.kind == Kind.organization })
     let other = try plan("organizations", [["id": id(3), "name": "none"]])
-    #expect(try other.value(Registry.organization, "name") == .text("none"))
+    #expect(try other.value(Kind.organization, "name") == .text("none"))
   }
 
   @Test func `a record that ends before it starts is reported, and imported unchanged`() throws {
     let late = try plan(lodging: "end", "2026-05-02T08:00:00Z")
     #expect(late.skipped.isEmpty)
     #expect(late.warnings == ["lodging \"Casa Rosa\" ends before it starts; it is imported unchanged"])
-    #expect(try late.value(Registry.lodging, "end")?.part(0) == .integer(1_777_708_800_000))
+    #expect(try late.value(Kind.lodging, "end")?.part(0) == .integer(1_777_708_800_000))
     // A moment is not too short, and half of the times say nothing about an order.
     #expect(try plan(lodging: "end", "2026-05-03T13:00:00Z").warnings.isEmpty)
     let trip = try plan { file in
@@ -144,9 +145,9 @@ struct TravelingSnailsTests {
   }
 
   @Test func `a missing link is read as no link, a broken one is reported`() throws {
-    #expect(try plan(lodging: "organizationId", "").value(Registry.lodging, "organizationId") == .null)
+    #expect(try plan(lodging: "organizationId", "").value(Kind.lodging, "organizationId") == .null)
     let broken = try plan(lodging: "organizationId", id(77))
-    #expect(try broken.value(Registry.lodging, "organizationId") != .null)
+    #expect(try broken.value(Kind.lodging, "organizationId") != .null)
     #expect(broken.warnings.contains { $0.contains("not in the file") })
   }
 
@@ -168,16 +169,16 @@ struct TravelingSnailsTests {
       file["addresses"] = [address]
       file["organizations"] = [["id": id(3), "name": "Rosa", "address": address]]
     }
-    #expect(plan.drafts.filter { $0.kind == Registry.address }.count == 1)
-    #expect(try plan.value(Registry.address, "location") == .null)
-    #expect(try plan.value(Registry.address, "city") == .text("Roma"))
+    #expect(plan.drafts.filter { $0.kind == Kind.address }.count == 1)
+    #expect(try plan.value(Kind.address, "location") == .null)
+    #expect(try plan.value(Kind.address, "city") == .text("Roma"))
     #expect(plan.warnings.isEmpty && plan.skipped.isEmpty)
   }
 
   @Test func `an address that only appears inside an organization is kept`() throws {
     let plan = try plan("organizations", [["id": id(3), "name": "Rosa", "address": ["street": "Via 1"]]])
-    let address = try #require(plan.drafts.first { $0.kind == Registry.address })
-    #expect(try plan.value(Registry.organization, "address") == .bytes(address.id.bytes))
+    let address = try #require(plan.drafts.first { $0.kind == Kind.address })
+    #expect(try plan.value(Kind.organization, "address") == .bytes(address.id.bytes))
   }
 
   @Test func `an attachment without data does not change the stored data`() throws {
@@ -186,14 +187,14 @@ struct TravelingSnailsTests {
       row["fileData"] = nil
       file["attachments"] = [row]
     }
-    #expect(try plan.value(Registry.attachment, "fileData") == nil)
+    #expect(try plan.value(Kind.attachment, "fileData") == nil)
   }
 
   @Test func `an attachment beyond 16 MiB is left out`() throws {
     let data = Base64.encode([UInt8](repeating: 1, count: 16 * 1024 * 1024 + 1))
     let plan = try plan("attachments", [["id": id(4), "fileName": "a", "fileData": .string(data)]])
     #expect(plan.skipped.map(\.place) == ["attachments[0]"])
-    #expect(!plan.drafts.contains { $0.kind == Registry.attachment })
+    #expect(!plan.drafts.contains { $0.kind == Kind.attachment })
   }
 
   @Test func `ids without a row are reported`() throws {

@@ -4,7 +4,7 @@ import Wire
 
 struct ColumnTests {
   private static let id: Value = .bytes(Array(1...16))
-  private static let reference = Registry.lodging.fields[0].type
+  private static let reference = Kind.lodging.fields[0].type
 
   static let held: [(FieldType, Value)] = [
     (.bool, .bool(true)), (.bool, .bool(false)), (.integer, .integer(.min)), (.integer, .integer(.max)),

@@ -8,7 +8,7 @@ struct RecordIDTests {
     let id = try #require(RecordID(uuid: text))
     #expect(id == RecordID(uuid: text.lowercased()))
     #expect(id.uuid == text)
-    #expect(RecordID(kind: Registry.trip, key: text) == id)
+    #expect(RecordID(kind: Kind.trip, key: text) == id)
   }
 
   @Test(arguments: [
@@ -19,10 +19,10 @@ struct RecordIDTests {
   func `invalid UUIDs are refused`(text: String) { #expect(RecordID(uuid: text) == nil) }
 
   @Test func `a text gives one id per kind`() {
-    let health = RecordID(kind: Registry.category, key: "health")
-    #expect(health == RecordID(kind: Registry.category, key: "health"))
-    #expect(health != RecordID(kind: Registry.setting, key: "health"))
-    #expect(health != RecordID(kind: Registry.category, key: "Health"))
+    let health = RecordID(kind: Kind.category, key: "health")
+    #expect(health == RecordID(kind: Kind.category, key: "health"))
+    #expect(health != RecordID(kind: Kind.setting, key: "health"))
+    #expect(health != RecordID(kind: Kind.category, key: "Health"))
     // The example of Protocol/records.md.
     #expect(health.uuid == "D2B0CE44-28AA-CE68-CD1A-5A9AF92DBBA1")
   }

@@ -7,11 +7,11 @@ import Wire
 
 struct RegistryTests {
   @Test func `no number or name is used twice`() {
-    #expect(Set(Registry.kinds.map(\.number)).count == Registry.kinds.count)
-    #expect(Set(Registry.kinds.flatMap { [$0.name, $0.plural] }).count == Registry.kinds.count * 2)
-    #expect(Set(Registry.kinds.map(\.table)).count == Registry.kinds.count)
-    #expect(Set(Registry.kinds.compactMap(\.view)).count == Registry.kinds.count)
-    for kind in Registry.kinds {
+    #expect(Set(Schema.builtIn.kinds.map(\.number)).count == Schema.builtIn.kinds.count)
+    #expect(Set(Schema.builtIn.kinds.flatMap { [$0.name, $0.plural] }).count == Schema.builtIn.kinds.count * 2)
+    #expect(Set(Schema.builtIn.kinds.map(\.table)).count == Schema.builtIn.kinds.count)
+    #expect(Set(Schema.builtIn.kinds.compactMap(\.view)).count == Schema.builtIn.kinds.count)
+    for kind in Schema.builtIn.kinds {
       #expect(kind.fields.map(\.number) == kind.fields.map(\.number).sorted(), "\(kind.name)")
       #expect(Set(kind.fields.map(\.number)).count == kind.fields.count, "\(kind.name)")
       let columns = kind.fields.flatMap(\.columns).map(\.name)
@@ -22,16 +22,16 @@ struct RegistryTests {
   }
 
   @Test func `settings have a lane of their own, and the profile a merge class of its own`() {
-    for kind in Registry.kinds {
-      #expect(kind.lane == (kind == Registry.setting ? .settings : .records))
-      #expect(kind.mergeClass == (kind == Registry.profile ? .wholeRecord : .fieldByField))
+    for kind in Schema.builtIn.kinds {
+      #expect(kind.lane == (kind == Kind.setting ? .settings : .records))
+      #expect(kind.mergeClass == (kind == Kind.profile ? .wholeRecord : .fieldByField))
     }
-    #expect(Registry.profile.field(Fields.wholeRecordUpdatedAt)?.type == .timestamp)
-    #expect(Registry.organization.field(FixedRecords.organizationName)?.name == "name")
+    #expect(Kind.profile.field(Fields.wholeRecordUpdatedAt)?.type == .timestamp)
+    #expect(Kind.organization.field(FixedRecords.organizationName)?.name == "name")
   }
 
   @Test func `a parent is a reference or an owner`() {
-    for kind in Registry.kinds {
+    for kind in Schema.builtIn.kinds {
       guard let parent = kind.parent else { continue }
       switch kind.field(parent)?.type {
       case .reference, .owner: break
@@ -44,7 +44,7 @@ struct RegistryTests {
     let reserved: Set = [
       "order", "end", "group", "table", "index", "values", "references", "check", "default",
     ]
-    for kind in Registry.kinds {
+    for kind in Schema.builtIn.kinds {
       for name in kind.fields.flatMap(\.columns).map(\.name) + [kind.table] + [kind.view].compactMap({ $0 }) {
         #expect(
           name.wholeMatch(of: /[a-z][a-z_]*/) != nil && !reserved.contains(name), "\(kind.name) \(name)")
@@ -62,7 +62,7 @@ struct RegistryTests {
 
   @Test func `the chapter lists the same kinds and fields`() throws {
     let lines = Set(try chapter().split(separator: "\n").map(String.init))
-    for kind in Registry.kinds {
+    for kind in Schema.builtIn.kinds {
       #expect(lines.contains(kind.chapterRow), "missing: \(kind.chapterRow)")
       for field in kind.fields {
         if let row = field.limitRow(of: kind) { #expect(lines.contains(row), "missing: \(row)") }
@@ -70,14 +70,14 @@ struct RegistryTests {
       }
     }
     let rows = lines.filter { $0.hasPrefix("| ") && $0.wholeMatch(of: /\| \d.*/) != nil }
-    let known = Set(Registry.kinds.flatMap { [$0.chapterRow] + $0.fields.map(\.chapterRow) })
+    let known = Set(Schema.builtIn.kinds.flatMap { [$0.chapterRow] + $0.fields.map(\.chapterRow) })
     #expect(rows.subtracting(known).isEmpty)
   }
 
   @Test func `the chapter lists the fixed ids`() throws {
     let text = try chapter()
-    #expect(text.contains("`\(Registry.noneID.uuid)`"))
-    #expect(text.contains("`\(Registry.profileID.uuid)`"))
+    #expect(text.contains("`\(FixedRecords.none.id.uuid)`"))
+    #expect(text.contains("`\(FixedRecords.profile.id.uuid)`"))
   }
 }
 
@@ -130,8 +130,8 @@ extension FieldType {
     case .datedInstant: "dated instant"
     case .money: "money"
     case .coordinate: "coordinate"
-    case .reference(let kind): "reference to \(Registry.kind(kind)?.name ?? "?")"
-    case .keyReference(let kind): "key of \(Registry.kind(kind)?.name ?? "?")"
+    case .reference(let kind): "reference to \(Schema.builtIn.kind(kind)?.name ?? "?")"
+    case .keyReference(let kind): "key of \(Schema.builtIn.kind(kind)?.name ?? "?")"
     case .owner: "owner"
     case .blob: "blob"
     case .bytes: "bytes"

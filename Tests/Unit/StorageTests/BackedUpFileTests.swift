@@ -14,7 +14,7 @@ import Wire
   private let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)")
     .path
   private let alice: Device
-  private let data = Registry.attachment.number("fileData")
+  private let data = Kind.attachment.number("fileData")
   private let about = BackupAbout(
     created: 0, program: "test", device: DeviceKey(.zero), name: "alice", kept: [:])
 

@@ -96,7 +96,7 @@ func lodging(_ number: UInt64, of parent: RecordKey, _ fields: [FieldNumber: Val
 }
 
 /// All records of a store, as text: equal if and only if two stores hold the same.
-func dump(_ store: Store, kinds: [KindNumber] = Registry.kinds.map(\.number)) throws -> [String] {
+func dump(_ store: Store, kinds: [KindNumber] = Schema.builtIn.kinds.map(\.number)) throws -> [String] {
   var lines: [String] = []
   for kind in kinds {
     var query = RecordQuery(kind)

@@ -277,7 +277,7 @@ import Wire
     }
     try replay.append(rows, &report)
     try replay.finish(&report)
-    try TableComparison(source, replay.store.connection, setCount: Int64(rows.count)).run(&report)
+    try TableComparison(source, replay.store, setCount: Int64(rows.count)).run(&report)
     return report.findings.map(\.text)
   }
 

@@ -54,7 +54,7 @@ import Wire
     }
   }
 
-  private static let kinds = Registry.kinds.map(\.number) + (strange.map { [$0] } ?? [])
+  private static let kinds = Schema.builtIn.kinds.map(\.number) + (strange.map { [$0] } ?? [])
 
   @Test(arguments: 1...8)
   func `every order and batching of a history gives the same store`(_ seed: Int) throws {

@@ -264,7 +264,7 @@ private struct Seen: Equatable {
 /// All visible records of a store, without authors and times.
 private func visible(_ store: Store) throws -> [Seen] {
   var seen: [Seen] = []
-  for kind in Registry.kinds where kind.number.lane == .records {
+  for kind in Schema.builtIn.kinds where kind.number.lane == .records {
     try store.forEach(RecordQuery(kind.number)) { row in
       var fields = row.fields.merging(row.unread) { $1 }.filter { $0.value != .null }
       if kind.mergeClass == .wholeRecord { fields[Fields.wholeRecordUpdatedAt] = nil }

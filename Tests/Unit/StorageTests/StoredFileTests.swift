@@ -11,8 +11,8 @@ import Wire
   private let alice: Device
   private let bob: Device
   private let content = [UInt8](repeating: 7, count: 100_000)
-  private let data = Registry.attachment.number("fileData")
-  private let avatar = Registry.profile.number("avatar")
+  private let data = Kind.attachment.number("fileData")
+  private let avatar = Kind.profile.number("avatar")
 
   init() throws {
     alice = try Device("alice")

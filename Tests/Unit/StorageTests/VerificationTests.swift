@@ -26,7 +26,7 @@ import Wire
     try replay.begin { _ in nil }
     for row in rows { try replay.append([row], &report) }
     try replay.finish(&report)
-    try TableComparison(device.store.connection, replay.store.connection, setCount: Int64(rows.count))
+    try TableComparison(device.store.connection, replay.store, setCount: Int64(rows.count))
       .run(&report)
     return report.findings
   }
@@ -175,7 +175,7 @@ import Wire
     let bob = try Device("bob")
     try bob.receive(whole)
     var report = DeepReport()
-    try TableComparison(alice.store.connection, bob.store.connection, setCount: 1).run(&report)
+    try TableComparison(alice.store.connection, bob.store, setCount: 1).run(&report)
     #expect(
       report.findings.contains { $0.location == .log && $0.text == "refers to missing change set 2" })
   }

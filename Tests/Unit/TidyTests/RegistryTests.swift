@@ -63,7 +63,7 @@ struct RegistryTests {
 
   @Test func `the record kinds have the lanes and merge classes of the code`() throws {
     let rows = try Set(table("Record kinds").rows)
-    let kinds = Records.Registry.kinds.map { kind in
+    let kinds = Records.Schema.builtIn.kinds.map { kind in
       let merge = kind.number.mergeClass == .wholeRecord ? "the whole record" : "field by field"
       return ["\(kind.number.rawValue)", "`\(kind.name)`", "\(kind.number.lane)", merge]
     }

@@ -112,19 +112,19 @@ struct Scribe {
   }
 
   private static let recordKinds =
-    Registry.kinds.map { UInt64($0.number.rawValue) }.filter { $0 <= 8_191 } + [
+    Schema.builtIn.kinds.map { UInt64($0.number.rawValue) }.filter { $0 <= 8_191 } + [
       777, 5_000,
     ]
   private static let settingKinds =
-    Registry.kinds.map { UInt64($0.number.rawValue) }.filter { $0 > 8_191 } + [
+    Schema.builtIn.kinds.map { UInt64($0.number.rawValue) }.filter { $0 > 8_191 } + [
       9_000
     ]
 
   private static func id(_ choices: inout Choices) -> RecordID {
     let number = choices.below(8)
     switch number {
-    case 6: return Registry.noneID
-    case 7: return Registry.profileID
+    case 6: return FixedRecords.none.id
+    case 7: return FixedRecords.profile.id
     default: return RecordID(Bytes16(UInt64(number % 3) << 62 | 5, UInt64(number)))
     }
   }

@@ -15,7 +15,7 @@ struct EraseHistoryTests {
     let alice = try await TestNode.founder("alice")
     let added = try await alice.run("trip.add", fields("name=Rome", "notes=sunny"))
     try await alice.run("trip.edit", fields("notes=hot", id: "Rome"))
-    try await alice.node.erase(Registry.trip)
+    try await alice.node.erase(Kind.trip)
     return (alice, try #require(added["id"]))
   }
 

@@ -20,7 +20,7 @@ struct LongHistoryTests {
   private func edited(times: Int = edits) async throws -> TestNode {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=0"))
-    try await alice.node.edit(Registry.trip, field: 1, times: times)
+    try await alice.node.edit(Kind.trip, field: 1, times: times)
     return alice
   }
 
@@ -147,7 +147,7 @@ extension Node {
   /// Undoes the newest operation, then that undo, and so on; returns whether the first one counts, as determined on a
   /// thread with a stack of 256 KiB.
   fileprivate func isUndoneAfterUndos(_ count: Int) throws -> Bool {
-    guard let key = try store.visible(Registry.trip).first?.key,
+    guard let key = try store.visible(Kind.trip).first?.key,
       let first = try store.operations(limit: 1).first
     else { throw CancellationError() }
     var last = first.key.id

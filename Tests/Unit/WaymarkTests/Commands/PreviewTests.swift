@@ -173,7 +173,7 @@ extension SocketCircle {
 extension Node {
   /// Adds logs of this device with one set each to its store, without telling peers.
   fileprivate func storeLogs(_ count: Int) throws {
-    guard let key = try store.visible(Registry.trip).first?.key else { return }
+    guard let key = try store.visible(Kind.trip).first?.key else { return }
     let sets = try (0..<count).map { number in
       let log = LogKey(
         device: identity.device, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)

@@ -11,7 +11,7 @@ extension Node {
     _ command: String, _ arguments: JSON = [:], tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
   ) async throws -> JSON {
     let request = ControlRequest(command: command, arguments: arguments)
-    guard let type = Commands.named[command] else { throw WaymarkError.usage("no command \(command)") }
+    guard let type = Commands.named(command) else { throw WaymarkError.usage("no command \(command)") }
     return named(command, try await run(request, type, CommandCall(tell: tell)))
   }
 
@@ -59,7 +59,7 @@ extension ControlClient {
   /// Runs the command with these words on a home, and returns the document.
   @discardableResult
   static func run(_ command: String, _ arguments: JSON = [:], home: Home) async throws -> JSON {
-    guard let type = Commands.named[command] else { throw WaymarkError.usage("no command \(command)") }
+    guard let type = Commands.named(command) else { throw WaymarkError.usage("no command \(command)") }
     return named(
       command, try await run(ControlRequest(command: command, arguments: arguments), type, home))
   }

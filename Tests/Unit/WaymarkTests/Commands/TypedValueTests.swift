@@ -2,6 +2,7 @@ import Foundation
 import JSONDocument
 @testable import NodeRuntime
 import Records
+import Replication
 import Testing
 import WaymarkTesting
 import Wire
@@ -189,12 +190,12 @@ struct TypedValueTests {
 
   @Test func `every example of a field is accepted`() throws {
     struct AnyRecord: ReferenceResolver {
-      func record(_ kind: Kind, named name: String) throws -> RecordID { RecordID(.zero) }
-      func key(_ kind: Kind, named name: String) throws -> String { "key" }
+      func record(_ kind: KindNumber, named name: String) throws -> RecordID { RecordID(.zero) }
+      func key(_ kind: KindNumber, named name: String) throws -> String { "key" }
     }
-    for kind in Registry.listed + [Registry.profile] {
-      #expect(!kind.fieldGuides.isEmpty)
-      for guide in kind.fieldGuides {
+    for kind in Schema.builtIn.listed + [Kind.profile] {
+      #expect(!kind.fieldGuides(.builtIn).isEmpty)
+      for guide in kind.fieldGuides(.builtIn) {
         #expect(!guide.type.isEmpty && !guide.values.isEmpty, "\(kind.name) \(guide.name)")
         guard let field = kind.field(named: guide.name), field.parts.count == 1, field.type != .blob else {
           continue
@@ -207,31 +208,31 @@ struct TypedValueTests {
         #expect(throws: Never.self, "\(kind.name) \(guide.name)=\(example)") {
           try assignments.values([(guide.name, example)]) { _ in nil }
         }
-        #expect(kind.fieldGuides.filter { $0.name == guide.name }.count == 1)
+        #expect(kind.fieldGuides(.builtIn).filter { $0.name == guide.name }.count == 1)
       }
     }
-    let names = Set(Registry.habit.assignableNames)
+    let names = Set(Kind.habit.assignableNames)
     #expect(names.isSuperset(of: ["name", "category", "kind"]))
     #expect(names.isDisjoint(with: ["lastTriggerDate", "displayOrder", "categoryId"]))
     #expect(
-      Registry.lodging.assignableNames.contains("startTZ")
-        && Registry.organization.assignableNames.contains("street"))
+      Kind.lodging.assignableNames.contains("startTZ")
+        && Kind.organization.assignableNames.contains("street"))
   }
 
   @Test func `the examples of a kind suit it`() {
     func example(_ kind: Kind, _ field: String) -> String? {
-      kind.fieldGuides.first { $0.name == field }?.example
+      kind.fieldGuides(.builtIn).first { $0.name == field }?.example
     }
     #expect(
-      Registry.listed.map { example($0, "name") }
-        == Registry.listed.map {
+      Schema.builtIn.listed.map { example($0, "name") }
+        == Schema.builtIn.listed.map {
           $0.field(named: "name") == nil ? nil : $0.listing?.example.id
         })
-    #expect(example(Registry.habit, "name") == "'Drink water'" && example(Registry.profile, "name") == "Ada")
-    for kind in Registry.listed where kind.field(named: "notes") != nil {
+    #expect(example(Kind.habit, "name") == "'Drink water'" && example(Kind.profile, "name") == "Ada")
+    for kind in Schema.builtIn.listed where kind.field(named: "notes") != nil {
       #expect(example(kind, "notes") != "text", "\(kind.name)")
     }
-    for kind in Registry.listed where kind.field(named: "organization") != nil {
+    for kind in Schema.builtIn.listed where kind.field(named: "organization") != nil {
       #expect(example(kind, "organization")?.isEmpty == false, "\(kind.name)")
     }
   }

@@ -151,7 +151,7 @@ struct EraseTests {
     try await erase(alice, "Alpha", "Rome")
     #expect(try await alice.run("organization.list")["organizations"]?.array?.count == 1)
     // The address is erased with its organization.
-    let addresses = try await alice.node.values(of: Registry.address)
+    let addresses = try await alice.node.values(of: Kind.address)
     #expect(addresses.allSatisfy(\.isEmpty) && addresses.count == 1)
     await alice.close()
   }
@@ -168,9 +168,9 @@ struct EraseTests {
     try await alice.node.erase(first)
     #expect(try await alice.node.data(of: second) == bytes)
     try await alice.node.erase("fileData", of: second)
-    let data = Registry.attachment.number("fileData")
+    let data = Kind.attachment.number("fileData")
     #expect(
-      try await alice.node.values(of: Registry.attachment).allSatisfy { $0[data].map { $0 == .null } ?? true }
+      try await alice.node.values(of: Kind.attachment).allSatisfy { $0[data].map { $0 == .null } ?? true }
     )
     // The same bytes can be attached again.
     let third = try await alice.node.attach(bytes, named: "c.pdf", to: .lodging(hotel.id))
@@ -349,7 +349,7 @@ struct EraseTests {
   @Test func `the undo of an operation that erased some of its records skips them, and says so`() async throws
   {
     let alice = try await rome()
-    let keys = try await alice.node.keys(of: [Registry.trip, Registry.lodging])
+    let keys = try await alice.node.keys(of: [Kind.trip, Kind.lodging])
     let operation = try await alice.node.writeTogether([
       EntryDraft(.put, keys[0], [(2, .text("public"))]), EntryDraft(.erase, keys[1]),
     ])

@@ -3,7 +3,7 @@
 import Replication
 import Wire
 
-extension Registry {
+extension Kind {
   package static let habit = Kind(
     9, "habit", plural: "habits", table: "habit_rows", view: "habits",
     count: CountName("habits", "habit", "habits"), order: [.ascending("displayOrder"), .ascending("name")],
@@ -131,4 +131,9 @@ extension Registry {
       Field(1, "key", .text, ["key"], .text(200, isRequired: true)),
       Field(2, "value", .any, ["value"]),
     ])
+
+  /// The kinds of an app, which all devices of a circle receive.
+  package static let schema = Kind(
+    8_193, "schema", plural: "schemas", table: "schema_rows", view: nil,
+    fields: [Field(1, "app", .text, ["app"]), Field(2, "kinds", .any, ["kinds"])])
 }

@@ -4,7 +4,7 @@ import LogStorage
 import RecordTables
 
 /// The tables of the store, as numbered migrations. Once released, a migration must never change.
-package enum Schema {
+package enum StoreLayout {
   static let version: Int64 = 5
   /// The oldest version that can be read. Earlier versions held change sets of format 1.
   static let firstVersion: Int64 = 5

@@ -3,7 +3,7 @@
 package import Replication
 import Wire
 
-extension Registry {
+extension Kind {
   package static let trip = Kind(
     1, "trip", plural: "trips", table: "trip_rows", view: "trips",
     count: CountName("trips", "trip", "trips"), order: [.tripStart, .ascending("name")],

@@ -1,0 +1,208 @@
+public import Foundation
+public import Home
+import JSONDocument
+public import Records
+import Replication
+import Storage
+import Wire
+
+// The fields of an app's own kinds.
+
+extension RecordField {
+  /// A text; the property is empty if the field has no value.
+  ///
+  /// - Parameters:
+  ///   - number: the number of the field, from 1 to 65,535.
+  ///   - name: the name of the field on the command line and in exports.
+  ///   - isRequired: whether a new record must have a text that is not empty.
+  ///   - charactersMax: the greatest number of characters.
+  public static func text(
+    _ number: Int, _ name: String, _ path: Path<String>, isRequired: Bool = false, charactersMax: Int = 10_000
+  ) -> RecordField {
+    text(name, path).defined(number, .text, isRequired: isRequired, charactersMax: charactersMax)
+  }
+
+  /// A text, or nil.
+  public static func text(
+    _ number: Int, _ name: String, _ path: Path<String?>, charactersMax: Int = 10_000
+  ) -> RecordField {
+    field(name, path).defined(number, .text, charactersMax: charactersMax)
+  }
+
+  /// A yes or no; the property has the default value if the field has none.
+  public static func flag(
+    _ number: Int, _ name: String, _ path: Path<Bool>, default value: Bool = false
+  ) -> RecordField {
+    field(name, path, absent: value).defined(number, .bool)
+  }
+
+  /// A whole number; the property has the default value if the field has none.
+  public static func integer(
+    _ number: Int, _ name: String, _ path: Path<Int>, default value: Int = 0
+  ) -> RecordField {
+    field(name, path, absent: value).defined(number, .integer)
+  }
+
+  /// A whole number, or nil.
+  public static func integer(_ number: Int, _ name: String, _ path: Path<Int?>) -> RecordField {
+    field(name, path).defined(number, .integer)
+  }
+
+  /// A number; the property has the default value if the field has none.
+  public static func number(
+    _ number: Int, _ name: String, _ path: Path<Double>, default value: Double = 0
+  ) -> RecordField {
+    field(name, path, absent: value).defined(number, .float)
+  }
+
+  /// A number, or nil.
+  public static func number(_ number: Int, _ name: String, _ path: Path<Double?>) -> RecordField {
+    field(name, path).defined(number, .float)
+  }
+
+  /// A time in milliseconds, or nil.
+  public static func date(_ number: Int, _ name: String, _ path: Path<Date?>) -> RecordField {
+    field(name, path).defined(number, .timestamp)
+  }
+
+  /// A time and the IANA name of the zone in which it is shown. They are one field: neither changes without the other.
+  public static func time(
+    _ number: Int, _ name: String, _ path: Path<Date?>, zone: Path<String?>
+  ) -> RecordField {
+    time(name, path, zone: zone).defined(number, .instant)
+  }
+
+  /// An amount of money, or nil.
+  public static func money(_ number: Int, _ name: String, _ path: Path<Money?>) -> RecordField {
+    field(name, path).defined(number, .money)
+  }
+
+  /// A place on earth, or nil.
+  public static func coordinate(_ number: Int, _ name: String, _ path: Path<Coordinate?>) -> RecordField {
+    field(name, path).defined(number, .coordinate)
+  }
+
+  /// The id of a record of another kind, or of the same. It is zero if the field has no value.
+  public static func reference<Target: Record>(
+    _ number: Int, _ name: String, _ path: Path<UUID>, to target: Target.Type
+  ) -> RecordField {
+    id(name, path).defined(number, isRequired: true) { .reference(target.fields.number) }
+  }
+
+  /// The id of a record of another kind, or of the same, or nil.
+  public static func reference<Target: Record>(
+    _ number: Int, _ name: String, _ path: Path<UUID?>, to target: Target.Type
+  ) -> RecordField {
+    field(name, path).defined(number) { .reference(target.fields.number) }
+  }
+
+  /// A word from a list. A word that this version of the app does not know reads as the default value, but is kept.
+  public static func word<Word: RawRepresentable & CaseIterable & Sendable>(
+    _ number: Int, _ name: String, _ path: Path<Word>, default value: Word
+  ) -> RecordField where Word.RawValue == String {
+    RecordField(
+      name: name, read: { $1[keyPath: path] = $0.asText.flatMap { Word(rawValue: $0) } ?? value },
+      write: { .text($0[keyPath: path].rawValue) },
+      parts: [Part(path: path, absent: .text(value.rawValue))]
+    ).defined(number, .text, words: Word.allCases.map(\.rawValue))
+  }
+
+  /// A word from a list, or nil. A word that this version of the app does not know reads as nil, but is kept.
+  public static func word<Word: RawRepresentable & CaseIterable & Sendable>(
+    _ number: Int, _ name: String, _ path: Path<Word?>
+  ) -> RecordField where Word.RawValue == String {
+    RecordField(
+      name: name, read: { $1[keyPath: path] = $0.asText.flatMap { Word(rawValue: $0) } },
+      write: { ($0[keyPath: path]?.rawValue).map(Value.text) ?? .null }, parts: [Part(path: path)]
+    ).defined(number, .text, words: Word.allCases.map(\.rawValue))
+  }
+
+  /// Up to 48 KiB of bytes, or nil.
+  public static func data(_ number: Int, _ name: String, _ path: Path<Data?>) -> RecordField {
+    RecordField(
+      name: name,
+      read: { value, record in
+        if case .bytes(let bytes) = value { record[keyPath: path] = Data(bytes) } else { record[keyPath: path] = nil }
+      }, write: { $0[keyPath: path].map { .bytes(Array($0)) } ?? .null }, parts: [Part(path: path)]
+    ).defined(number, .bytes)
+  }
+
+  /// A list of texts. All of them are one value: of two concurrent changes to the list, one wins.
+  public static func texts(_ number: Int, _ name: String, _ path: Path<[String]>) -> RecordField {
+    RecordField(
+      name: name,
+      read: { value, record in
+        if case .array(let items) = value {
+          record[keyPath: path] = items.compactMap(\.asText)
+        } else {
+          record[keyPath: path] = []
+        }
+      },
+      write: { record in
+        let items = record[keyPath: path]
+        return items.isEmpty ? .null : .array(items.map(Value.text))
+      }, parts: []
+    ).defined(number, .any)
+  }
+}
+
+extension RecordField {
+  private func defined(
+    _ number: Int, _ type: FieldType, isRequired: Bool = false, charactersMax: Int? = nil, words: [String] = []
+  ) -> RecordField {
+    defined(number, isRequired: isRequired, charactersMax: charactersMax, words: words) { type }
+  }
+
+  private func defined(
+    _ number: Int, isRequired: Bool = false, charactersMax: Int? = nil, words: [String] = [],
+    _ type: @escaping @Sendable () -> FieldType
+  ) -> RecordField {
+    var field = self
+    // A number beyond the range is refused when the schema is made.
+    let known = FieldNumber(exactly: number) ?? 0
+    field.number = known
+    let name = name
+    field.definition = {
+      AppField(
+        known, name, type(), isRequired: isRequired, charactersMax: charactersMax, words: words)
+    }
+    return field
+  }
+}
+
+extension AppSchema {
+  /// Describes the kinds of an app for ``Node/open(_:name:issuers:purchases:schema:log:)``.
+  ///
+  /// - Parameters:
+  ///   - app: the name of the app in reverse domain form, such as `com.example.packing`.
+  ///   - types: the types of the app's own records.
+  /// - Throws: ``WaymarkError`` with the code `schema` if a name or number is not allowed or is used twice.
+  public init(_ app: String, _ types: any Record.Type...) throws(WaymarkError) {
+    let kinds = types.compactMap { $0.appKind }
+    do throws(SchemaError) {
+      guard kinds.count == types.count else {
+        throw SchemaError(subject: "a built-in kind", rule: "is not part of an app's schema")
+      }
+      try self.init(app: app, kinds)
+    } catch {
+      throw WaymarkError.badSchema(error)
+    }
+  }
+}
+
+extension Record {
+  fileprivate static var appKind: AppKind? { fields.appKind }
+}
+
+extension WaymarkError {
+  fileprivate static func badSchema(_ error: SchemaError) -> WaymarkError {
+    .failed(.schema, "\(error)", next: "correct the `RecordFields` of that record, or the name of the app")
+  }
+
+  /// The error for a record whose kind is not in the schema with which the node was opened.
+  static func unknownKind(_ kind: Kind) -> WaymarkError {
+    .failed(
+      .unknownKind,
+      "This node does not know the kind \(kind.name).", next: "give the app's schema to `Node.open`")
+  }
+}

@@ -1,0 +1,85 @@
+// Protocol/records.md, "Kinds of apps"
+
+import LogStorage
+import RecordTables
+package import Records
+import Replication
+package import SQLite
+import Wire
+
+// The store keeps the schemas of apps in the table `meta`, so that every program that opens it knows the same kinds: a
+// command, a backup, a verification. Schemas come from the app that opens the store, and from the records in which the
+// devices of the circle share them. They only grow. If a kind or a field is added, the tables are filled anew from the
+// log.
+
+extension Store {
+  /// The schemas of apps that the store keeps.
+  package var apps: [AppSchema] {
+    get throws { try Self.apps(in: connection) }
+  }
+
+  /// Returns the schemas of apps that a store keeps; those that can't be read are left out.
+  package static func apps(in connection: Connection) throws -> [AppSchema] {
+    guard try hasMeta(connection), let bytes = try MetaTable.bytes(MetaKey.apps, connection),
+      case .array(let items)? = try? Value(encoded: bytes[...])
+    else { return [] }
+    return items.compactMap { item in
+      item.part(0).asText.flatMap { AppSchema(app: $0, kinds: item.part(1)) }
+    }
+  }
+
+  /// Returns the kinds of records that a store knows.
+  package static func schema(in connection: Connection) throws -> Schema { Schema(try apps(in: connection)) }
+
+  /// Adds schemas of apps to those that a store keeps, and returns the kinds that it then knows. What both define, the
+  /// added ones define.
+  static func keepApps(_ added: [AppSchema], _ connection: Connection) throws -> Schema {
+    let stored = try apps(in: connection)
+    let merged = added.map { new in stored.first { $0.app == new.app }.map(new.merged) ?? new }
+    // If nothing is new, the order stays, so that opening the store writes nothing.
+    guard merged.contains(where: { !stored.contains($0) }) else { return Schema(stored) }
+    return try save(merged + stored.filter { old in !added.contains { $0.app == old.app } }, connection)
+  }
+
+  /// Adds what the records of schemas define beyond what a store keeps. Returns the kinds that it then knows; nil if
+  /// nothing was added.
+  static func learnApps(_ connection: Connection) throws -> Schema? {
+    let stored = try apps(in: connection)
+    var apps = stored
+    for learned in try sharedApps(connection) {
+      if let index = apps.firstIndex(where: { $0.app == learned.app }) {
+        apps[index] = apps[index].merged(with: learned)
+      } else if apps.count < Limits.appsMax {
+        apps.append(learned)
+      }
+    }
+    return apps == stored ? nil : try connection.transaction { try save(apps, connection) }
+  }
+
+  /// Returns the schemas in the records of the circle, ordered by the ids of these records.
+  private static func sharedApps(_ connection: Connection) throws -> [AppSchema] {
+    try connection.with("SELECT app, kinds, id FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id") { row in
+      var found: [AppSchema] = []
+      while try row.step() {
+        guard let kinds = FieldType.any.value(from: row.value(1)), let app = AppSchema(app: row.text(0), kinds: kinds),
+          app.key.id.bytes == row.bytes(2)
+        else { continue }
+        found.append(app)
+      }
+      return found
+    }
+  }
+
+  private static func save(_ apps: [AppSchema], _ connection: Connection) throws -> Schema {
+    let items = apps.map { Value.array([.text($0.app), $0.kindsValue]) }
+    try MetaTable.set(MetaKey.apps, Value.array(items).encoded, connection)
+    return Schema(apps)
+  }
+
+  private static func hasMeta(_ connection: Connection) throws -> Bool {
+    try connection.with("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1") { row in
+      try row.bind(1, MetaTable.name)
+      return try row.step()
+    }
+  }
+}

@@ -1,5 +1,4 @@
 import Records
-import Replication
 import Wire
 
 /// The properties that Waymark adds to standard iCalendar, so that an export can be imported without loss.
@@ -159,7 +158,7 @@ struct CalendarExportReader {
     guard let line, let id = line.parameter("ID").flatMap({ RecordID(uuid: $0) }) else { return (.null, nil) }
     let kind = Kind.organization
     let name = line.text.nonEmpty
-    if id != FixedRecords.none.id, let name, name != FixedRecords.noneName, builder.draft(kind, id) == nil {
+    if id != FixedRecords.noneID, let name, name != FixedRecords.noneName, builder.draft(kind, id) == nil {
       let draft = RecordDraft(kind, id, [kind.number("name"): .text(name)])
       if (try? kind.validate(draft, isNew: true)) != nil { builder.put([draft]) }
     }

@@ -1,5 +1,4 @@
 import Records
-import Replication
 import Wire
 
 /// Reads iCalendar (RFC 5545): trips from TripIt feeds and Waymark's own exports, bookings described by KItinerary,
@@ -173,7 +172,7 @@ struct OrganizationNames {
     _ name: String?, details: [String: String?] = [:], in builder: inout PlanBuilder
   ) throws(RowError) -> Value {
     guard let name = name?.trimmed, !name.isEmpty else { return .null }
-    guard name != FixedRecords.noneName else { return .bytes(FixedRecords.none.id.bytes) }
+    guard name != FixedRecords.noneName else { return .bytes(FixedRecords.noneID.bytes) }
     let kind = Kind.organization
     let id = RecordID(kind: kind, key: "\(format) organization \(name)")
     var draft = builder.draft(kind, id) ?? RecordDraft(kind, id)
@@ -195,7 +194,7 @@ struct OrganizationNames {
   /// Adds an address record to an organization.
   func putAddress(_ organization: Value, _ fields: [String: String?], in builder: inout PlanBuilder) {
     let kind = Kind.address
-    guard let owner = organization.recordID, owner != FixedRecords.none.id,
+    guard let owner = organization.recordID, owner != FixedRecords.noneID,
       var holder = builder.draft(Kind.organization, owner)
     else { return }
     var draft = RecordDraft(kind, RecordID(kind: kind, key: "organization \(owner.uuid)"))

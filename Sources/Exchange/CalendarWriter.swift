@@ -1,5 +1,4 @@
 import Records
-import Replication
 import Wire
 
 /// Writes trips as iCalendar (RFC 5545): a trip is an all-day event, and each of its items is an event.
@@ -112,7 +111,7 @@ struct CalendarWriter {
   private mutating func addTexts(_ item: RecordDraft) {
     let organization = item.reference("organizationId")
     let name = organization.flatMap { source.record(Kind.organization, $0)?.text("name") }
-    let shown = organization == FixedRecords.none.id ? nil : name
+    let shown = organization == FixedRecords.noneID ? nil : name
     let details = CalendarExport.details(item, organization: shown)
     let notes = [item.text("notes")?.nonEmpty, details.nonEmpty].compactMap(\.self)
     if !notes.isEmpty { lines.add("DESCRIPTION", text: notes.joined(separator: "\n\n")) }

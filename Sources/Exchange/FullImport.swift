@@ -1,7 +1,6 @@
 import FileFormat
 import JSONDocument
 import Records
-import Replication
 import Wire
 
 /// Reads an export of everything that ``FullExport`` has written, without loss: ids and values are those of the file.
@@ -93,7 +92,7 @@ private struct ImportedRow: Sendable {
   /// Rejects records whose id belongs to another record: there is one profile, and a setting's id follows from its key.
   private static func checkID(of draft: RecordDraft) throws(RowError) {
     if draft.kind == Kind.profile, draft.key != FixedRecords.profile {
-      throw RowError("its id should be \(FixedRecords.profile.id.uuid), the id of the profile")
+      throw RowError("its id should be \(FixedRecords.profileID.uuid), the id of the profile")
     }
     guard draft.kind == Kind.setting else { return }
     guard let key = draft.text("key"), draft.id == RecordID(kind: draft.kind, key: key) else {

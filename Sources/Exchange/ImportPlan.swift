@@ -1,6 +1,5 @@
 import JSONDocument
 package import Records
-import Replication
 package import Wire
 
 /// The records that an import would write. The whole file is read before anything is written.
@@ -17,16 +16,16 @@ package struct ImportPlan: Sendable {
   ///
   /// - Parameter keep: stores the bytes, and returns the value that names them.
   package mutating func replaceLongBytes(_ keep: ([UInt8]) throws -> Value) rethrows {
-    var blobs: [Kind: [FieldNumber]] = [:]
+    var blobs: [Kind: [Field]] = [:]
     for index in drafts.indices {
       let kind = drafts[index].kind
-      let fields = blobs[kind] ?? kind.fields.filter { $0.type == .blob }.map(\.number)
+      let fields = blobs[kind] ?? kind.fields.filter { $0.type == .blob }
       blobs[kind] = fields
       for field in fields {
-        guard case .bytes(let bytes)? = drafts[index][field], !Blob.isInline(byteCount: bytes.count) else {
+        guard case .bytes(let bytes)? = drafts[index][field.number], !Blob.isInline(byteCount: bytes.count) else {
           continue
         }
-        drafts[index][field] = try keep(bytes)
+        drafts[index][field.number] = try keep(bytes)
       }
     }
   }

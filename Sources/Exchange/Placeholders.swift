@@ -1,5 +1,4 @@
 package import Records
-import Replication
 package import Wire
 
 /// Values that mean "no value" in formats that require one. The writers use them for missing values, and the
@@ -35,7 +34,7 @@ package enum Placeholders {
   private static let profile: [String: Value] = [
     "appearance": .text("system"), "currentTimezone": .text("UTC"), "homeTimezone": .text("UTC"),
     "displayTimezoneMode": .text("current"), "timezoneChangeHistory": .array([]), "createdAt": .integer(0),
-    "updatedAt": .integer(0), "profileId": .bytes(FixedRecords.profile.id.bytes),
+    "updatedAt": .integer(0), "profileId": .bytes(FixedRecords.profileID.bytes),
   ]
 
   private static let category: [String: Value] = [

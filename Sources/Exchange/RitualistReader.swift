@@ -1,6 +1,5 @@
 import JSONDocument
 import Records
-import Replication
 import Wire
 
 /// Reads Ritualist's JSON export.
@@ -169,7 +168,7 @@ struct RitualistReader {
     }
     attempt(Location("profile")) { (reader) throws(RowError) in
       let row = try Row(profile)
-      var draft = RecordDraft(Kind.profile, FixedRecords.profile.id)
+      var draft = RecordDraft(Kind.profile, FixedRecords.profileID)
       try row.read(Self.profileKeys, of: Kind.profile, into: &draft)
       draft[Kind.profile.number("appearance")] = try reader.appearance(row)
       reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")

@@ -1,7 +1,6 @@
 import FileFormat
 import JSONDocument
 import Records
-import Replication
 import Wire
 
 /// Writes Ritualist's JSON export, with sorted keys and without the keys of missing optional values.
@@ -18,7 +17,7 @@ struct RitualistWriter {
 
   mutating func write() -> ExportedFile {
     var file: JSON = ["exportedAt": fileTime(now)]
-    let profile = source.record(Kind.profile, FixedRecords.profile.id)
+    let profile = source.record(Kind.profile, FixedRecords.profileID)
     if let profile, profile.text("name") != nil {
       file["profile"] = object(profile, Self.profileFields)
     } else {
@@ -79,7 +78,7 @@ struct RitualistWriter {
 
   private func metadata(_ profile: RecordDraft?) -> JSON {
     var metadata: JSON = [
-      "profileId": .string((profile?.reference("profileId") ?? FixedRecords.profile.id).uuid)
+      "profileId": .string((profile?.reference("profileId") ?? FixedRecords.profileID).uuid)
     ]
     metadata["lastSynced"] = profile?.integer("lastSynced").map(fileTime)
     return metadata

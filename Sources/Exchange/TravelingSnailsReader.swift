@@ -1,6 +1,5 @@
 import JSONDocument
 import Records
-import Replication
 import Wire
 
 /// Reads Traveling Snails' JSON export.
@@ -77,7 +76,7 @@ struct TravelingSnailsReader {
     let kind = Kind.organization
     let sourceID = try row.id()
     let isNone = try row.text("name") == FixedRecords.noneName
-    var draft = RecordDraft(kind, isNone ? FixedRecords.none.id : sourceID)
+    var draft = RecordDraft(kind, isNone ? FixedRecords.noneID : sourceID)
     try row.read(Self.organizationKeys, of: kind, into: &draft)
     draft[kind.number("address")] = try addressReference(row, organization: sourceID)
     builder.noteUnknownKeys(row.json, known: Self.allOrganizationKeys, in: "organizations")
@@ -90,7 +89,7 @@ struct TravelingSnailsReader {
   /// ones lack.
   private mutating func addNone(_ row: RecordDraft) throws(RowError) {
     let kind = Kind.organization
-    var merged = builder.draft(kind, FixedRecords.none.id) ?? RecordDraft(kind, FixedRecords.none.id)
+    var merged = builder.draft(kind, FixedRecords.noneID) ?? RecordDraft(kind, FixedRecords.noneID)
     for field in row.fields where field.number != kind.number("name") && field.value != .null {
       if merged[field.number] == nil { merged[field.number] = field.value }
     }
@@ -209,8 +208,8 @@ struct TravelingSnailsReader {
 
   private mutating func organization(_ row: Row) throws(RowError) -> Value {
     guard let id = try row.identifier("organizationId") else { return .null }
-    if noneIDs.contains(id) { return .bytes(FixedRecords.none.id.bytes) }
-    if builder.draft(Kind.organization, id) == nil, id != FixedRecords.none.id {
+    if noneIDs.contains(id) { return .bytes(FixedRecords.noneID.bytes) }
+    if builder.draft(Kind.organization, id) == nil, id != FixedRecords.noneID {
       builder.count("an item names an organization that is not in the file")
     }
     return .bytes(id.bytes)

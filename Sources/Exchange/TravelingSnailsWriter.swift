@@ -1,7 +1,6 @@
 import FileFormat
 import JSONDocument
 import Records
-import Replication
 import Wire
 
 /// Writes Traveling Snails' JSON export, which has empty strings for missing references and texts.
@@ -150,16 +149,16 @@ struct TravelingSnailsWriter {
 
   private func organizations() -> (rows: [JSON], records: [RecordDraft]) {
     let others = source.records(Kind.organization) { ($0.text("name") ?? "").lowercased() }
-      .filter { $0.id != FixedRecords.none.id && (onlyTrip == nil || usedOrganizations.contains($0.id)) }
+      .filter { $0.id != FixedRecords.noneID && (onlyTrip == nil || usedOrganizations.contains($0.id)) }
     let none =
-      source.record(Kind.organization, FixedRecords.none.id)
-      ?? RecordDraft(Kind.organization, FixedRecords.none.id)
+      source.record(Kind.organization, FixedRecords.noneID)
+      ?? RecordDraft(Kind.organization, FixedRecords.noneID)
     let records = [none] + others
     return (records.map(organization), records)
   }
 
   private func organization(_ record: RecordDraft) -> JSON {
-    let name = record.id == FixedRecords.none.id ? FixedRecords.noneName : record.text("name") ?? ""
+    let name = record.id == FixedRecords.noneID ? FixedRecords.noneName : record.text("name") ?? ""
     let address = record.reference("address").flatMap { source.record(Kind.address, $0) }
     return .object(
       [.init("id", .string(record.id.uuid)), .init("name", .string(name))]

@@ -270,7 +270,7 @@ extension AppField {
 // MARK: The kinds of a store
 
 extension Schema {
-  /// The built-in kinds and those of apps. A kind that the store can't hold beside the others is left out: one whose
+  /// The built-in kinds and those of apps. A kind that the store can't hold next to the others is left out: one whose
   /// number or name an earlier app uses, and one whose parent is of an unknown kind, or indirectly of its own.
   package convenience init(_ apps: [AppSchema]) {
     var kinds = Schema.builtIn.kinds

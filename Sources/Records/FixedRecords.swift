@@ -15,6 +15,10 @@ package enum FixedRecords {
   package static let profile = RecordKey(
     kind: profileKind, id: RecordID(Bytes16(0x7761_796d_6172_6b00, 0x0000_0000_0000_0002)))
 
+  /// The id of the organization None.
+  package static let noneID = none.id
+  /// The id of the profile.
+  package static let profileID = profile.id
   /// The name of the organization None.
   package static let noneName = "None"
 

@@ -9,7 +9,7 @@ import Wire
 
 // The store keeps the schemas of apps in the table `meta`, so that every program that opens it knows the same kinds: a
 // command, a backup, a verification. Schemas come from the app that opens the store, and from the records in which the
-// devices of the circle share them. They only grow. If a kind or a field is added, the tables are filled anew from the
+// devices of the circle share them. They only grow. If a kind or a field is added, the tables are filled again from the
 // log.
 
 extension Store {

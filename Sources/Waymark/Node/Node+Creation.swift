@@ -26,7 +26,7 @@ extension Node {
   ///   - purchases: the products in the App Store that give premium; nil for those that the file `config.json` of the
   ///     home lists, if there is one.
   ///   - schema: the app's own kinds of records; nil for none besides those that the store knows already. A schema that
-  ///     has more kinds or fields than before makes the store build its tables anew, which takes a while.
+  ///     has more kinds or fields than before makes the store build its tables again, which takes a while.
   ///   - log: receives the node's log messages.
   /// - Throws: ``WaymarkError`` if another process holds the store, in which case the error names that process, or if
   ///   keys or files are invalid.

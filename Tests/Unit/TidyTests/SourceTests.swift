@@ -30,6 +30,45 @@ struct SourceTests {
     }
   }
 
+  /// The files that may differ by platform. In X509, they differ by the library that verifies certificates.
+  static let platformFiles: Set = [
+    "Sources/Platform/Platform.swift", "Sources/X509/AppleSecurity.swift", "Sources/X509/OpenSSL.swift",
+    "Sources/X509/Unavailable.swift",
+  ]
+
+  @Test func `one file knows the operating system`() throws {
+    let condition = /#(?:if|elseif)\b[^\n]*\b(?:os|canImport|arch|targetEnvironment)\s*\(/
+    for file in try swiftFiles() where !Self.platformFiles.contains(file.path) {
+      #expect(
+        file.code.firstMatch(of: condition) == nil,
+        "\(file) has a condition on a platform: move it to Sources/Platform/Platform.swift")
+      #expect(
+        Set(imports(in: file.code)).isDisjoint(with: ["Glibc", "Darwin"]),
+        "\(file) imports the C library of one platform: import Platform")
+    }
+    for file in try Repository.files(in: "Sources", ending: ".h") where file.folder != "Sources/CPlatform" {
+      let hasCondition = ["__linux__", "__APPLE__"].contains { file.text.contains($0) }
+      #expect(!hasCondition, "\(file) has a condition on a platform: move it to Sources/CPlatform")
+    }
+    for path in Self.platformFiles {
+      let code = codeOnly(try Repository.text(path))
+      #expect(code.firstMatch(of: condition) != nil, "\(path) does not differ by platform")
+    }
+  }
+
+  /// On Apple's systems `fsync` does not make anything durable.
+  @Test func `one file calls fsync`() throws {
+    for file in try swiftFiles() where file.path != "Sources/Platform/Platform.swift" {
+      #expect(
+        file.code.firstMatch(of: /\bf(?:data)?sync\(/) == nil,
+        "\(file) calls fsync: use syncFile or syncDirectory of Platform")
+    }
+  }
+
+  private func swiftFiles() throws -> [Repository.File] {
+    try ["Sources", "Tests", "examples"].flatMap { try Repository.files(in: $0, ending: ".swift") }
+  }
+
   @Test(arguments: ["try!", "as!", "fatalError(", "assertionFailure(", "unsafeBitCast", "-Ounchecked"])
   func `nothing ends the process on bad input`(name: String) throws {
     for file in try Repository.sources() {

@@ -5,16 +5,20 @@ import PackageDescription
 let sanitizers = Context.environment["WAYMARK_FUZZING"]
 let fuzzing: [String] = sanitizers.map { ["-sanitize=\($0)"] } ?? []
 
-/// Settings of every Swift target: language mode 6, upcoming features enabled, warnings treated as errors.
+/// Warnings are errors where the Makefile builds. They must not be in the build of an app that uses this package: a
+/// newer compiler may have a new warning, and Xcode suppresses the warnings of dependencies, which contradicts the
+/// setting.
+let isStrict = Context.environment["WAYMARK_STRICT"] != nil
+
+/// Settings of every Swift target: language mode 6, upcoming features enabled.
 let common: [SwiftSetting] =
-  (fuzzing.isEmpty ? [] : [.unsafeFlags(fuzzing)]) + [
+  (fuzzing.isEmpty ? [] : [.unsafeFlags(fuzzing)]) + (isStrict ? [.treatAllWarnings(as: .error)] : []) + [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .enableUpcomingFeature("InferIsolatedConformances"),
     .enableUpcomingFeature("ImmutableWeakCaptures"),
-    .treatAllWarnings(as: .error),
   ]
 
 /// A module without I/O. Unsafe code in it needs an explicit `unsafe`.
@@ -36,9 +40,30 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], in group: String
     swiftSettings: common + [.unsafeFlags(["-Onone"], .when(configuration: .release))])
 }
 
+// libsodium: the system's on Linux, and on a Mac, also for iOS, the binary of swift-sodium. A build on Linux does not
+// load that package.
+#if os(macOS)
+  // Its last release, 0.9.1, has a libsodium without Ristretto. SwiftPM does not accept a dependency by revision from a
+  // package that is itself used by version; see CONTRIBUTING.md, "Apple's systems".
+  let sodiumPackages: [Package.Dependency] = [
+    .package(
+      url: "https://github.com/jedisct1/swift-sodium", revision: "cfd195c76882aa9b997560ca7cb95d72fbf5db00")
+  ]
+  // Both packages have a module Sodium; only the C module of theirs, Clibsodium, is used.
+  let sodium = Target.target(
+    name: "CSodium",
+    dependencies: [
+      .product(name: "Sodium", package: "swift-sodium", moduleAliases: ["Sodium": "SwiftSodium"])
+    ], path: "Sources/CSodium/Apple", swiftSettings: common)
+#else
+  let sodiumPackages: [Package.Dependency] = []
+  let sodium = Target.systemLibrary(
+    name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])])
+#endif
+
 let package = Package(
   name: "waymark",
-  platforms: [.macOS(.v15)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Waymark", targets: ["Waymark", "Control"]),
     .library(name: "WaymarkPage", targets: ["WaymarkPage"]),
@@ -53,14 +78,12 @@ let package = Package(
       name: "AppStore",
       description: "Purchases in the App Store are verified, on Linux with libcrypto (libssl-dev)."),
   ],
+  dependencies: sodiumPackages,
   targets: [
     .systemLibrary(name: "CPlatform"),
-    .systemLibrary(
-      name: "CSQLite", pkgConfig: "sqlite3",
-      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
-    .systemLibrary(
-      name: "CSodium", pkgConfig: "libsodium",
-      providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    // No pkgConfig: Apple's SDKs have SQLite without a description for pkg-config, and elsewhere it is in /usr too.
+    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    sodium,
     // No pkgConfig: otherwise builds without the trait would ask for libcrypto too.
     .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
     shell("Platform", ["CPlatform"]),

@@ -4,6 +4,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
+# Warnings are errors; see CONTRIBUTING.md.
+export WAYMARK_STRICT := 1
+
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # A test run that takes longer than this is stopped and fails.
 TEST_SECONDS ?= 1200
@@ -23,7 +26,7 @@ PROCESS_TESTS := ^ProcessTests\.
 DEVELOPMENT_TRAITS = MockPurchases$(shell .ci/deps have-libcrypto && echo ,AppStore)
 PURCHASE_TESTS := [Pp]urchase
 # The groups of `make check`.
-QUICK_TESTS := ^(CommandTests|EngineTests|ExchangeTests|JSONDocumentTests|MembershipTests|RecordsTests|SQLiteTests|SecureChannelTests|SessionTests|SodiumTests|StorageTests|TidyTests|WireTests)\.
+QUICK_TESTS := ^(CommandTests|EngineTests|ExchangeTests|JSONDocumentTests|MembershipTests|PlatformTests|RecordsTests|SQLiteTests|SecureChannelTests|SessionTests|SodiumTests|StorageTests|TidyTests|WireTests)\.
 
 help: ## list the targets
 	@awk '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { split($$0, part, ":.*## "); split(part[2], text, " \\| "); printf "  make %-18s %s\n", part[1], text[1]; if (text[2]) printf "%26s%s\n", "", text[2] }' Makefile

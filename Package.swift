@@ -5,16 +5,20 @@ import PackageDescription
 let sanitizers = Context.environment["WAYMARK_FUZZING"]
 let fuzzing: [String] = sanitizers.map { ["-sanitize=\($0)"] } ?? []
 
-/// Settings of every Swift target: language mode 6, upcoming features enabled, warnings treated as errors.
+/// Warnings are errors where the Makefile builds. They must not be in the build of an app that uses this package: a
+/// newer compiler may have a new warning, and Xcode suppresses the warnings of dependencies, which contradicts the
+/// setting.
+let isStrict = Context.environment["WAYMARK_STRICT"] != nil
+
+/// Settings of every Swift target: language mode 6, upcoming features enabled.
 let common: [SwiftSetting] =
-  (fuzzing.isEmpty ? [] : [.unsafeFlags(fuzzing)]) + [
+  (fuzzing.isEmpty ? [] : [.unsafeFlags(fuzzing)]) + (isStrict ? [.treatAllWarnings(as: .error)] : []) + [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .enableUpcomingFeature("InferIsolatedConformances"),
     .enableUpcomingFeature("ImmutableWeakCaptures"),
-    .treatAllWarnings(as: .error),
   ]
 
 /// A module without I/O. Unsafe code in it needs an explicit `unsafe`.
@@ -36,9 +40,30 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], in group: String
     swiftSettings: common + [.unsafeFlags(["-Onone"], .when(configuration: .release))])
 }
 
+// libsodium: the system's on Linux, and on a Mac, also for iOS, the binary of swift-sodium. A build on Linux does not
+// load that package.
+#if os(macOS)
+  // Its last release, 0.9.1, has a libsodium without Ristretto. SwiftPM does not accept a dependency by revision from a
+  // package that is itself used by version; see CONTRIBUTING.md, "Apple's systems".
+  let sodiumPackages: [Package.Dependency] = [
+    .package(
+      url: "https://github.com/jedisct1/swift-sodium", revision: "cfd195c76882aa9b997560ca7cb95d72fbf5db00")
+  ]
+  // Both packages have a module Sodium; only the C module of theirs, Clibsodium, is used.
+  let sodium = Target.target(
+    name: "CSodium",
+    dependencies: [
+      .product(name: "Sodium", package: "swift-sodium", moduleAliases: ["Sodium": "SwiftSodium"])
+    ], path: "Sources/CSodium/Apple", swiftSettings: common)
+#else
+  let sodiumPackages: [Package.Dependency] = []
+  let sodium = Target.systemLibrary(
+    name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])])
+#endif
+
 let package = Package(
   name: "waymark",
-  platforms: [.macOS(.v15)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Waymark", targets: ["Waymark", "Control"]),
     .library(name: "WaymarkPage", targets: ["WaymarkPage"]),
@@ -53,15 +78,15 @@ let package = Package(
       name: "AppStore",
       description: "Purchases in the App Store are verified, on Linux with libcrypto (libssl-dev)."),
   ],
+  dependencies: sodiumPackages,
   targets: [
-    .systemLibrary(
-      name: "CSQLite", pkgConfig: "sqlite3",
-      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
-    .systemLibrary(
-      name: "CSodium", pkgConfig: "libsodium",
-      providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    .systemLibrary(name: "CPlatform"),
+    // No pkgConfig: Apple's SDKs have SQLite without a description for pkg-config, and elsewhere it is in /usr too.
+    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    sodium,
     // No pkgConfig: otherwise builds without the trait would ask for libcrypto too.
     .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+    shell("Platform", ["CPlatform"]),
     shell("SQLite", ["CSQLite"]),
     shell("VirtualDisk", ["CSQLite", "SQLite", "Sodium", "Wire"]),
     shell("Sodium", ["CSodium"]),
@@ -73,7 +98,7 @@ let package = Package(
     pure("Purchases", ["Wire", "JSONDocument", "X509"]),
     pure("Membership", ["Wire", "Sodium", "Purchases"]),
     pure("FileFormat", ["Wire", "Sodium"]),
-    shell("FileStore", ["Wire", "FileFormat"]),
+    shell("FileStore", ["Platform", "Wire", "FileFormat"]),
     pure("Replication", ["Wire", "Sodium", "Membership", "FileFormat"]),
     pure("Records", ["Wire", "FileFormat", "JSONDocument", "Replication"]),
     shell("LogStorage", ["Wire", "Membership", "Replication", "SQLite"]),
@@ -83,13 +108,15 @@ let package = Package(
     shell(
       "Storage",
       [
-        "Wire", "FileFormat", "FileStore", "Replication", "Membership", "Records", "SQLite", "LogStorage",
+        "Platform", "Wire", "FileFormat", "FileStore", "Replication", "Membership", "Records", "SQLite",
+        "LogStorage",
         "RecordTables",
       ]),
     shell(
       "Backups",
       [
-        "Wire", "FileFormat", "FileStore", "Sodium", "Replication", "Records", "SQLite", "LogStorage",
+        "Platform", "Wire", "FileFormat", "FileStore", "Sodium", "Replication", "Records", "SQLite",
+        "LogStorage",
         "RecordTables", "Storage",
       ]),
     shell(
@@ -104,15 +131,16 @@ let package = Package(
         "Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "LogStorage",
         "RecordTables", "Storage",
       ]),
-    shell("Transport", ["Wire", "SecureChannel"]),
+    shell("Transport", ["Platform", "Wire", "SecureChannel"]),
     shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),
-    shell("Console", ["JSONDocument", "Reasons"]),
+    shell("Console", ["Platform", "JSONDocument", "Reasons"]),
     shell(
       "Home",
       [
-        "Wire", "JSONDocument", "Purchases", "Reasons", "Sodium", "Membership", "Records", "LogStorage",
+        "Platform", "Wire", "JSONDocument", "Purchases", "Reasons", "Sodium", "Membership", "Records",
+        "LogStorage",
         "Storage", "Backups", "Verification",
       ]),
     shell(
@@ -133,13 +161,14 @@ let package = Package(
     shell(
       "Enrolment",
       [
-        "Wire", "Sodium", "SecureChannel", "Purchases", "Membership", "Replication", "Records", "LogStorage",
+        "Platform", "Wire", "Sodium", "SecureChannel", "Purchases", "Membership", "Replication", "Records",
+        "LogStorage",
         "RecordTables", "Storage", "Backups", "Engine", "Transport", "Home",
       ]),
     shell(
       "NodeRuntime",
       [
-        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
+        "Platform", "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
         "Membership", "Replication", "Records", "LogStorage", "RecordTables", "Storage", "Backups",
         "Verification", "Engine", "Transport", "Home", "Model", "ChangeHistory", "Enrolment",
       ]),
@@ -168,7 +197,8 @@ let package = Package(
     shell(
       "Control",
       [
-        "Wire", "HTTP", "JSONDocument", "Sodium", "Membership", "PageServer", "Records", "Transport", "Home",
+        "Platform", "Wire", "HTTP", "JSONDocument", "Sodium", "Membership", "PageServer", "Records",
+        "Transport", "Home",
         "Model", "Waymark", "WaymarkPage",
       ]),
     shell(
@@ -185,7 +215,7 @@ let package = Package(
       ]),
     .executableTarget(
       name: "WaymarkCommand",
-      dependencies: ["Console", "Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
+      dependencies: ["Platform", "Console", "Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
       swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
@@ -195,7 +225,7 @@ let package = Package(
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "Control", "Engine", "FileFormat", "FileStore", "JSONDocument", "Membership", "Processes",
+        "Platform", "Control", "Engine", "FileFormat", "FileStore", "JSONDocument", "Membership", "Processes",
         "RecordTables", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
       ], path: "Tests/Tools/Bench", swiftSettings: common),
     tests(
@@ -234,13 +264,14 @@ let package = Package(
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
-    tests("HTTPTests", ["HTTP", "PageServer", "Processes", "Transport", "Wire"]),
+    tests("HTTPTests", ["Platform", "HTTP", "PageServer", "Processes", "Transport", "Wire"]),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Purchases", "Records", "Sodium", "Vectors", "Wire"]),
     tests(
       "ProcessTests",
       [
-        "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "NodeOperations",
+        "Platform", "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium",
+        "NodeOperations",
         "NodeRuntime", "Waymark",
         "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
@@ -250,7 +281,8 @@ let package = Package(
         "Control", "HTTP", "JSONDocument", "Sodium", "NodeOperations", "NodeRuntime", "Waymark",
         "WaymarkPage", "WaymarkTesting",
       ]),
-    .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
+    .target(
+      name: "Processes", dependencies: ["Platform"], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
     tests(
       "ReplicationTests",
@@ -258,6 +290,7 @@ let package = Package(
         "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables", "Records", "Replication",
         "SQLite", "Sodium", "Storage", "Vectors", "Wire",
       ]),
+    tests("PlatformTests", ["Platform"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Vectors", "Wire"]),
     tests(
@@ -276,18 +309,20 @@ let package = Package(
     tests(
       "StorageTests",
       [
-        "Backups", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables", "Records",
+        "Platform", "Backups", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables",
+        "Records",
         "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Verification", "Wire",
       ]),
     tests(
       "TidyTests",
       ["Membership", "Model", "Processes", "Records", "Replication", "SecureChannel", "Wire"]),
-    tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
+    tests("TransportTests", ["Platform", "SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Unit/Vectors", swiftSettings: common),
     tests(
       "WaymarkTests",
       [
-        "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
+        "Platform", "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home",
+        "JSONDocument",
         "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer", "Purchases",
         "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage", "Transport",
         "Vectors", "Waymark", "WaymarkTesting", "Wire",

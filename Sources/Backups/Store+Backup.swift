@@ -2,6 +2,7 @@
 
 import FileStore
 package import LogStorage
+import Platform
 import RecordTables
 import Records
 import Replication
@@ -9,12 +10,6 @@ import SQLite
 import Sodium
 import Storage
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// A summary of a finished backup.
 package struct BackupSummary: Hashable, Sendable {
@@ -230,7 +225,7 @@ extension Store {
     guard file >= 0 else { throw BackupTargetError(errno: errno) }
     defer { close(file) }
     var status = stat()
-    guard fsync(file) == 0, fstat(file, &status) == 0 else { throw BackupTargetError(errno: errno) }
+    guard syncFile(file) == 0, fstat(file, &status) == 0 else { throw BackupTargetError(errno: errno) }
     return Int64(status.st_size)
   }
 

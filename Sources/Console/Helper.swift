@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Runs other programs of the system, such as `systemctl`.
 package enum Helper {
@@ -38,11 +39,7 @@ package enum Helper {
   private static func start(
     _ words: [String], writingTo descriptor: Int32, inOwnGroup: Bool = false
   ) -> pid_t? {
-    #if canImport(Glibc)
-      var actions = posix_spawn_file_actions_t()
-    #else
-      var actions: posix_spawn_file_actions_t?
-    #endif
+    var (actions, attributes) = spawnValues()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
@@ -50,11 +47,6 @@ package enum Helper {
       posix_spawn_file_actions_adddup2(&actions, descriptor, output)
     }
     posix_spawn_file_actions_addclose(&actions, descriptor)
-    #if canImport(Glibc)
-      var attributes = posix_spawnattr_t()
-    #else
-      var attributes: posix_spawnattr_t?
-    #endif
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     if inOwnGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }

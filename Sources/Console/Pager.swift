@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Shows long output page by page, with the program that the user chose.
 package struct Pager: Sendable {
@@ -38,11 +39,7 @@ package struct Pager: Sendable {
   private func start() -> (process: pid_t, input: FileHandle)? {
     let pipe = Pipe()
     let (reader, writer) = (pipe.fileHandleForReading, pipe.fileHandleForWriting)
-    #if canImport(Darwin)
-      var (actions, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?)
-    #else
-      var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
-    #endif
+    var (actions, attributes) = spawnValues()
     posix_spawn_file_actions_init(&actions)
     posix_spawnattr_init(&attributes)
     defer {

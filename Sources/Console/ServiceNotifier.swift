@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Reports the state of the program to systemd, in datagrams to the socket that `NOTIFY_SOCKET` names, as
 /// `sd_notify(3)` does.
@@ -36,22 +37,12 @@ package struct ServiceNotifier: Sendable {
   @discardableResult
   package func send(_ message: String) -> Bool {
     guard let socketPath else { return false }
-    #if os(Linux)
-      let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    #else
-      let kind = SOCK_DGRAM
-    #endif
-    let descriptor = socket(AF_UNIX, kind, 0)
+    let descriptor = openSocket(AF_UNIX, .datagram)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     return Self.withAddress(socketPath) { address, length in
       let bytes = Array(message.utf8)
-      #if os(Linux)
-        let flags = Int32(MSG_NOSIGNAL)
-      #else
-        let flags: Int32 = 0
-      #endif
-      return sendto(descriptor, bytes, bytes.count, flags, address, length) == bytes.count
+      return sendto(descriptor, bytes, bytes.count, quietSend, address, length) == bytes.count
     } ?? false
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Synchronization
 import Waymark
 import Wire
@@ -45,7 +46,7 @@ final class ControlServer: Sendable {
     self.patience = patience
     self.isAlive = isAlive
     try place.clear()
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | LineSocket.closeOnExec, 0)
+    descriptor = openSocket(AF_UNIX, .stream)
     // No client can connect before `listen`, and by then the mode is set.
     guard descriptor >= 0, withSocketAddress(path, { bind(descriptor, $0, $1) }) == 0,
       chmod(path, 0o600) == 0,
@@ -94,7 +95,7 @@ final class ControlServer: Sendable {
 
   private func accept() {
     while true {
-      let client = Glibc.accept(descriptor, nil, nil)
+      let client = Platform.accept(descriptor, nil, nil)
       if state.withLock({ $0.isStopped }) {
         if client >= 0 { close(client) }
         break
@@ -105,7 +106,7 @@ final class ControlServer: Sendable {
         Thread.sleep(forTimeInterval: 0.1)
         continue
       }
-      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+      _ = prepareSocket(client)
       let socket = LineSocket(descriptor: client)
       guard let client = admit(socket) else { continue }
       Thread.detachNewThread { [self] in serve(client) }

@@ -1,12 +1,7 @@
+import Platform
 import Sodium
 import Waymark
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// A blocking Unix socket that carries lines of JSON. Only one thread at a time may use it.
 final class LineSocket: @unchecked Sendable {
@@ -29,12 +24,12 @@ final class LineSocket: @unchecked Sendable {
   ///
   /// - Throws: `QueueFull` if the node has not accepted earlier clients for some seconds.
   static func connect(to path: String) throws -> LineSocket? {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0)
+    let descriptor = openSocket(AF_UNIX, .stream)
     guard descriptor >= 0 else { return nil }
     // Connecting blocks if the queue of the socket is full; a suspended node never empties it.
     var patience = timeval(tv_sec: Int(Limits.controlSilenceMillisecondsMax / 1_000), tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-    guard withSocketAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
+    guard withSocketAddress(path, { Platform.connect(descriptor, $0, $1) }) == 0 else {
       let code = errno
       close(descriptor)
       if code == EAGAIN || code == EINPROGRESS { throw QueueFull() }
@@ -48,40 +43,11 @@ final class LineSocket: @unchecked Sendable {
   /// Too many clients are waiting for the node to accept them.
   struct QueueFull: Error {}
 
-  /// The flag for `socket` that keeps programs that this process starts from inheriting the descriptor.
-  static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
-
   /// The user of the process at the other end.
-  var peerUser: uid_t? {
-    #if canImport(Glibc)
-      return peer?[1]
-    #else
-      var user: uid_t = 0
-      var group: gid_t = 0
-      return getpeereid(descriptor, &user, &group) == 0 ? user : nil
-    #endif
-  }
+  var peerUser: uid_t? { SocketPeer(of: descriptor)?.user }
 
   /// The process at the other end; nil if the system does not report it.
-  var peerProcess: Int32? {
-    #if canImport(Glibc)
-      return peer.flatMap { Int32(exactly: $0[0]) }
-    #else
-      return nil
-    #endif
-  }
-
-  #if canImport(Glibc)
-    /// The fields of `struct ucred { pid, uid, gid }`. The C type itself needs a feature macro that the import does not
-    /// set.
-    private var peer: [UInt32]? {
-      var credentials: [UInt32] = [0, 0, 0]
-      var length = socklen_t(12)
-      guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0, length == 12
-      else { return nil }
-      return credentials
-    }
-  #endif
+  var peerProcess: Int32? { SocketPeer(of: descriptor)?.process }
 
   /// The outcome of reading a line.
   enum ReadResult: Equatable {
@@ -165,7 +131,7 @@ final class LineSocket: @unchecked Sendable {
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
-        send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        send(descriptor, $0.baseAddress, $0.count, quietSend | Int32(MSG_DONTWAIT))
       }
       if count > 0 {
         sent += count
@@ -188,7 +154,7 @@ final class LineSocket: @unchecked Sendable {
     for index in 0..<secret.count { line.append(secret[index]) }
     line.append(UInt8(ascii: "\n"))
     return line.withUnsafeBytes {
-      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) == $0.count
+      send(descriptor, $0.baseAddress, $0.count, quietSend) == $0.count
     }
   }
 

@@ -1,12 +1,7 @@
 package import Home
 package import Membership
+import Platform
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// The keys and the ticket of a join that has begun, stored in the folder `join-pending/` of the home.
 ///

@@ -1,13 +1,8 @@
 // Sources/store.md, "Files"
 
 import FileFormat
+import Platform
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// A folder on the machine's disk. All files belong to this user alone (0600), and no link is followed.
 package struct SystemDisk: FileDisk, Sendable {
@@ -85,7 +80,7 @@ package struct SystemDisk: FileDisk, Sendable {
   package func sync(_ name: String) throws(FileStoreError) {
     let file = try open(name, O_RDONLY)
     defer { close(file) }
-    if fsync(file) != 0 { throw failure(errno) }
+    if syncFile(file) != 0 { throw failure(errno) }
   }
 
   package func move(_ name: String, to target: String) throws(FileStoreError) {
@@ -95,11 +90,7 @@ package struct SystemDisk: FileDisk, Sendable {
   /// Makes a file of another folder a file of this one as well. Returns false if that is not possible, for example
   /// because the two are on different disks.
   func link(_ name: String, from other: SystemDisk) -> Bool {
-    #if canImport(Glibc)
-      Glibc.link(other.path(name), path(name)) == 0
-    #else
-      Darwin.link(other.path(name), path(name)) == 0
-    #endif
+    Platform.link(other.path(name), path(name)) == 0
   }
 
   package func remove(_ name: String) throws(FileStoreError) {
@@ -127,8 +118,7 @@ package struct SystemDisk: FileDisk, Sendable {
     let directory = Self.open(path(folder), O_RDONLY | O_DIRECTORY)
     guard directory >= 0 else { throw failure(errno) }
     defer { close(directory) }
-    // Some file systems do not support syncing directories.
-    if fsync(directory) != 0 && errno != EINVAL { throw failure(errno) }
+    if syncDirectory(directory) != 0 { throw failure(errno) }
   }
 
   package func room() throws(FileStoreError) -> Int {
@@ -149,11 +139,7 @@ package struct SystemDisk: FileDisk, Sendable {
   }
 
   private static func open(_ path: String, _ flags: Int32) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    #else
-      Darwin.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    #endif
+    Platform.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
   }
 }
 
@@ -203,11 +189,7 @@ package struct ForeignFile: ~Copyable {
   }
 
   private static func read(_ file: Int32, _ base: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    #if canImport(Glibc)
-      Glibc.read(file, base, count)
-    #else
-      Darwin.read(file, base, count)
-    #endif
+    Platform.read(file, base, count)
   }
 }
 

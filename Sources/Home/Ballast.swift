@@ -1,11 +1,7 @@
+import Platform
 package import Records
 package import Storage
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+package import Storage
 
 /// A file that reserves disk space for the moment when the disk is full. Without a free byte, not even SQLite's
 /// recovery works. The node then frees the ballast, and can continue to read, send, and report the problem.
@@ -34,12 +30,7 @@ package struct Ballast {
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else { return }
     defer { close(file) }
-    #if canImport(Glibc)
-      if posix_fallocate(file, 0, off_t(bytes)) != 0 { unlink(path) }
-    #else
-      let block = [UInt8](repeating: 0x5a, count: Int(bytes))
-      if write(file, block, block.count) != block.count { unlink(path) }
-    #endif
+    if !reserveRoom(file, bytes: Int(bytes)) { unlink(path) }
   }
 
   /// Whether `hold` must be called again once the disk has room.

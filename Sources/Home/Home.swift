@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Wire
 
 /// The directory in which a node keeps all its data; each node has its own.
@@ -57,13 +58,12 @@ public struct Home: Hashable, Sendable {
       }
       return path.hasPrefix("/") ? path : try workingDirectory() + "/" + path
     }
-    #if os(macOS)
-      let user = try userDirectory(environment)
-      return user + "/Library/Application Support/Waymark"
-    #else
+    switch OperatingSystem.current {
+    case .apple: return try userDirectory(environment) + "/Library/Application Support/Waymark"
+    case .linux:
       let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
       return try (data ?? userDirectory(environment) + "/.local/share") + "/waymark"
-    #endif
+    }
   }
 
   private static func userDirectory(_ environment: [String: String]) throws -> String {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import Platform
 
 extension Home {
   /// Creates the directory if needed, and checks that it and its content are private to this user. An existing empty
@@ -144,7 +140,7 @@ extension Home {
   package func markSuspect() {
     let file = open(suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { return }
-    _ = fsync(file)
+    _ = syncFile(file)
     _ = close(file)
   }
 

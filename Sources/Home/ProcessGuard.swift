@@ -1,13 +1,8 @@
 import Membership
+import Platform
 import Sodium
 import Synchronization
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// Protects the memory of a process that handles keys, and the files that it creates.
 package enum ProcessGuard {
@@ -16,12 +11,7 @@ package enum ProcessGuard {
   /// Disables core files, memory dumps in crash reports, and access by other processes of the user to this one's
   /// memory; restricts new files to the user unless they are meant for others.
   package static func raise() {
-    var none = rlimit(rlim_cur: 0, rlim_max: 0)
-    #if canImport(Glibc)
-      setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    #else
-      setrlimit(RLIMIT_CORE, &none)
-    #endif
+    LimitedResource.coreFile.setLimits(current: 0, highest: 0)
     hideMemory()
     silenceCrashes()
     let before = umask(0o077)

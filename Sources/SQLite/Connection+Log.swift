@@ -3,8 +3,10 @@ internal import CSQLite
 extension Connection {
   /// Makes the content of the write-ahead log durable. All commits that a killed process had written to the log are
   /// visible, whether or not they were synced.
+  ///
+  /// Here and below, a full sync is what `PRAGMA fullfsync` is for a commit.
   package func syncLog() throws(SQLiteError) {
-    try withLog { log, methods in methods.xSync(log, SQLITE_SYNC_NORMAL) }
+    try withLog { log, methods in methods.xSync(log, SQLITE_SYNC_FULL) }
   }
 
   /// Writes the write-ahead log again, byte for byte, and syncs it.
@@ -37,7 +39,7 @@ extension Connection {
     for offset in stride(from: size, to: bytes, by: pieceBytes) where code == SQLITE_OK {
       code = methods.xWrite(log, zeros, Int32(min(Int64(pieceBytes), bytes - offset)), offset)
     }
-    return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
+    return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_FULL) : code
   }
 
   /// The size of one read or write. SQLite uses only the last 17 bits of a byte count; with a larger count it would
@@ -67,7 +69,7 @@ extension Connection {
       if code == SQLITE_OK { code = methods.xWrite(log, piece, count, offset) }
       offset += Int64(count)
     }
-    return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
+    return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_FULL) : code
   }
 
   /// Passes the file of the write-ahead log to `body`; does nothing if there is no log, as in a database in memory.

@@ -1,10 +1,5 @@
+import Platform
 import SQLite
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// Directories on the machine's disk.
 package enum Directory {
@@ -17,8 +12,7 @@ package enum Directory {
     // A directory that this user can write to but not read can only be synced by its owner, so this is not an error.
     guard directory >= 0 else { return errno == EACCES ? 0 : errno }
     defer { close(directory) }
-    // Some file systems do not support syncing directories.
-    return fsync(directory) == 0 || errno == EINVAL ? 0 : errno
+    return syncDirectory(directory) == 0 ? 0 : errno
   }
 
   /// Makes the names of the files of a database durable.

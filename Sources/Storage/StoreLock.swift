@@ -1,10 +1,5 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 import LogStorage
+import Platform
 package import Wire
 
 /// Reserves a store for one process: a lock on a file next to the store. The file names the holder.

@@ -1,11 +1,6 @@
 // Protocol/discovery.md, "What goes where".
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
+import Platform
 package import Wire
 
 /// The address of an interface from which beacons are sent, and the broadcast or multicast address that they go to.

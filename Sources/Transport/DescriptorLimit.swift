@@ -1,40 +1,20 @@
+import Platform
 import Wire
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The limit on the number of file descriptors that this process may have open.
 package enum DescriptorLimit {
   /// The current limit; nil if the system does not report it.
-  static var current: Int? { read().map { Int(clamping: UInt64($0.rlim_cur)) } }
+  static var current: Int? { LimitedResource.openFiles.limits.map { Int(clamping: $0.current) } }
 
   /// Raises the limit as far as the system allows, up to what a node can use.
   ///
   /// - Returns: the limit afterwards; nil if the system does not report it.
   package static func raise() -> Int? {
-    guard var limit = read() else { return nil }
-    let wanted = min(limit.rlim_max, rlim_t(Limits.descriptorsUseful))
-    if limit.rlim_cur < wanted {
-      limit.rlim_cur = wanted
-      #if canImport(Darwin)
-        setrlimit(RLIMIT_NOFILE, &limit)
-      #else
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      #endif
+    guard let limits = LimitedResource.openFiles.limits else { return nil }
+    let wanted = min(limits.highest, UInt64(Limits.descriptorsUseful))
+    if limits.current < wanted {
+      LimitedResource.openFiles.setLimits(current: wanted, highest: limits.highest)
     }
     return current
-  }
-
-  private static func read() -> rlimit? {
-    var limit = rlimit()
-    #if canImport(Darwin)
-      guard getrlimit(RLIMIT_NOFILE, &limit) == 0 else { return nil }
-    #else
-      guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
-    #endif
-    return limit
   }
 }

@@ -1,11 +1,6 @@
+import Platform
 import Synchronization
 import Wire
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 // Blocking sockets on loopback, without a channel: for a server that serves programs on this machine, each on a thread
 // of its own. All deadlines are in milliseconds of `monotonicMilliseconds()`.

@@ -1,9 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
+import Platform
 import Wire
 
 /// One address of a network interface of this machine.
@@ -42,7 +37,7 @@ package struct NetworkInterface: Hashable, Sendable {
       found.append(
         NetworkInterface(
           name: String(cString: entry.ifa_name), flags: entry.ifa_flags, address: address,
-          mask: SocketAddress(interface: entry.ifa_netmask)))
+          mask: SocketAddress(interface: entry.ifa_netmask, family: address.family)))
     }
     return found
   }

@@ -25,13 +25,8 @@
 // `poll` keeps no state between calls that could be wrong, and a node has few sockets.
 
 import Dispatch
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Waits for events on all sockets of the process, and calls each handler once per request.
 final class Poller: Sendable {

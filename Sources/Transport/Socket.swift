@@ -1,12 +1,5 @@
-// The only file that knows how the systems' socket interfaces differ.
-
+import Platform
 import Wire
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// A system call that failed, and its error code.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -51,12 +44,7 @@ struct Socket: Sendable {
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
   private init(family: Int32, isForDatagrams: Bool = false) throws(SystemError) {
-    #if canImport(Darwin)
-      let descriptor = socket(family, isForDatagrams ? SOCK_DGRAM : SOCK_STREAM, 0)
-    #else
-      let kind = isForDatagrams ? SOCK_DGRAM : SOCK_STREAM
-      let descriptor = socket(family, Int32(kind.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    #endif
+    let descriptor = openSocket(family, isForDatagrams ? .datagram : .stream)
     guard descriptor >= 0 else { throw .last("socket") }
     self.descriptor = descriptor
     do throws(SystemError) {
@@ -73,7 +61,7 @@ struct Socket: Sendable {
     to address: SocketAddress
   ) throws(SystemError) -> (socket: Socket, isConnected: Bool) {
     let socket = try Socket(family: address.family)
-    let code = retrying { address.withSocketAddress { connect(socket.descriptor, $0, $1) } }
+    let code = uninterrupted { address.withSocketAddress { connect(socket.descriptor, $0, $1) } }
     if code == 0 { return (socket, true) }
     if errno == EINPROGRESS { return (socket, false) }
     let error = SystemError.last("connect")
@@ -101,7 +89,7 @@ struct Socket: Sendable {
   func accepted() throws(SystemError) -> (socket: Socket, address: SocketAddress)? {
     var result: Int32 = -1
     let address = SocketAddress.filled { storage, length in
-      result = retrying { accept(descriptor, storage, length) }
+      result = uninterrupted { accept(descriptor, storage, length) }
       return result >= 0
     }
     guard result >= 0 else {
@@ -109,7 +97,10 @@ struct Socket: Sendable {
       throw .last("accept")
     }
     let socket = Socket(descriptor: result)
-    do throws(SystemError) { try socket.prepare() } catch {
+    do throws(SystemError) {
+      guard prepareSocket(result) == 0 else { throw .last("accept") }
+      try socket.prepare()
+    } catch {
       socket.closeDescriptor()
       throw error
     }
@@ -125,13 +116,7 @@ struct Socket: Sendable {
     let socket = try Socket(family: address.family, isForDatagrams: true)
     do throws(SystemError) {
       if isShared {
-        // On Linux, SO_REUSEADDR gives each of these processes a copy of a beacon. SO_REUSEPORT would require that all
-        // of them belong to one user.
-        #if canImport(Darwin)
-          try socket.set(SOL_SOCKET, SO_REUSEPORT, 1)
-        #else
-          try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
-        #endif
+        try socket.set(SOL_SOCKET, sharesPort, 1)
         // The system's queue is kept short, so that reading it after a flood does not take seconds.
         try socket.set(SOL_SOCKET, SO_RCVBUF, Int32(Limits.beaconQueueBytesMax))
       }
@@ -146,9 +131,7 @@ struct Socket: Sendable {
 
   private func stopBlocking() throws(SystemError) {
     let flags = fcntl(descriptor, F_GETFL)
-    guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0,
-      fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
-    else { throw .last("fcntl") }
+    guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else { throw .last("fcntl") }
   }
 
   private func prepare() throws(SystemError) {
@@ -156,9 +139,6 @@ struct Socket: Sendable {
     try set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     // The system's send buffer can hold megabytes, which a small message would have to wait for.
     try set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(Limits.unsentBytesMax))
-    #if canImport(Darwin)
-      try set(SOL_SOCKET, SO_NOSIGPIPE, 1)
-    #endif
   }
 
   func set(_ level: Int32, _ option: Int32, _ value: Int32) throws(SystemError) {
@@ -180,7 +160,7 @@ struct Socket: Sendable {
   /// Whether a read or an accept would succeed at once.
   var isReadable: Bool {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return retrying { poll(&watched, 1, 0) } > 0
+    return uninterrupted { poll(&watched, 1, 0) } > 0
   }
 
   /// The error of a connection attempt; nil if the attempt succeeded or is still in progress.
@@ -203,16 +183,11 @@ struct Socket: Sendable {
 
   /// Reads into the buffer; a result of zero bytes means the end of the stream.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-    transfer("recv", retrying { recv(descriptor, buffer.baseAddress, buffer.count, 0) })
+    transfer("recv", uninterrupted { recv(descriptor, buffer.baseAddress, buffer.count, 0) })
   }
 
   func write(_ buffer: UnsafeRawBufferPointer) -> Transfer {
-    #if canImport(Darwin)
-      let flags: Int32 = 0
-    #else
-      let flags = Int32(MSG_NOSIGNAL)
-    #endif
-    return transfer("send", retrying { send(descriptor, buffer.baseAddress, buffer.count, flags) })
+    transfer("send", uninterrupted { send(descriptor, buffer.baseAddress, buffer.count, quietSend) })
   }
 
   private func transfer(_ call: String, _ count: Int) -> Transfer {
@@ -236,7 +211,7 @@ struct Socket: Sendable {
     } catch {
       return false
     }
-    let sent = retrying {
+    let sent = uninterrupted {
       address.withSocketAddress { sendto(descriptor, datagram, datagram.count, 0, $0, $1) }
     }
     return sent == datagram.count
@@ -247,7 +222,7 @@ struct Socket: Sendable {
     var bytes = [UInt8](repeating: 0, count: bytesMax)
     var count = -1
     let source = SocketAddress.filled { address, length in
-      count = retrying { recvfrom(descriptor, &bytes, bytesMax, 0, address, length) }
+      count = uninterrupted { recvfrom(descriptor, &bytes, bytesMax, 0, address, length) }
       return count >= 0
     }
     guard let source, count >= 0 else { return nil }
@@ -268,14 +243,6 @@ struct Socket: Sendable {
   func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
   func closeDescriptor() { _ = close(descriptor) }
-}
-
-/// Repeats a call that was interrupted by a signal.
-private func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
-  while true {
-    let result = call()
-    if result >= 0 || errno != EINTR { return result }
-  }
 }
 
 private let ipv6Level = Int32(IPPROTO_IPV6)

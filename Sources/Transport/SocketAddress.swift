@@ -1,9 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
+import Platform
 package import Wire
 
 /// A host and port to dial or listen on, as people write them: `192.168.1.4:7433`, `[::1]:7433`, `nas.local:7433`.
@@ -189,14 +184,19 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
   package var isLinkLocal: Bool { host.hasPrefix("fe80:") }
 
-  /// Reads the address of an interface; nil unless it is IPv4 or IPv6.
-  init?(interface address: UnsafeMutablePointer<sockaddr>?) {
+  /// Reads the address or the mask of an interface; nil unless it is IPv4 or IPv6.
+  ///
+  /// - Parameter family: the family of the address that a mask belongs to.
+  init?(interface address: UnsafeMutablePointer<sockaddr>?, family: Int32? = nil) {
     guard let address else { return nil }
-    switch Int32(address.pointee.sa_family) {
-    case AF_INET: self.init(address, socklen_t(MemoryLayout<sockaddr_in>.size))
-    case AF_INET6: self.init(address, socklen_t(MemoryLayout<sockaddr_in6>.size))
-    default: return nil
+    let family = family ?? Int32(address.pointee.sa_family)
+    guard family == AF_INET || family == AF_INET6 else { return nil }
+    let (storage, size) = wholeAddress(address, family: family)
+    let found = withUnsafePointer(to: storage) { storage in
+      storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { SocketAddress($0, size) }
     }
+    guard let found else { return nil }
+    self = found
   }
 
   /// Parses a numeric address; nil if the text is not one.
@@ -210,11 +210,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   static func resolve(_ endpoint: Endpoint, numericOnly: Bool) -> [SocketAddress] {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICSERV | (numericOnly ? AI_NUMERICHOST : 0)
-    #if canImport(Darwin)
-      hints.ai_socktype = SOCK_STREAM
-    #else
-      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    #endif
+    hints.ai_socktype = SocketKind.stream.number
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list) == 0 else { return [] }
     defer { freeaddrinfo(list) }

@@ -1,15 +1,10 @@
 import Foundation
 import Home
 import JSONDocument
+import Platform
 import Transport
 package import Waymark
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 extension Diagnosis.Finding {
   init(
@@ -271,7 +266,7 @@ package struct Doctor {
   }
 
   private func portIsTaken(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = openSocket(AF_INET, .stream)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     var yes: Int32 = 1

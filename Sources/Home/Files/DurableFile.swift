@@ -1,10 +1,5 @@
+import Platform
 import Storage
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// Writes whole files atomically and durably: to a temporary file in the same folder, which is synced and then moved
 /// into place. A process that is killed at any moment leaves the old file or the new one, never a part.
@@ -47,7 +42,7 @@ enum DurableFile {
       try body(file)
       // `open` would apply this process's strict umask, and files for other users must be readable by them.
       try check(fchmod(file, mode & ~ProcessGuard.userMask), failure)
-      try check(fsync(file), failure)
+      try check(syncFile(file), failure)
       do throws(Trouble) { try place(temporary, path, placement) } catch { throw failure(error) }
     } catch {
       unlink(temporary)

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Writes several files as one folder.
 package enum Folders {
@@ -130,16 +131,13 @@ private final class OpenFolder {
     } catch let error as DurableFile.Trouble {
       throw Files.failure("write", "\(path)/\(name)", error.code)
     }
-    guard fsync(file) == 0 else { throw Files.failure("write", "\(path)/\(name)", errno) }
+    guard syncFile(file) == 0 else { throw Files.failure("write", "\(path)/\(name)", errno) }
   }
 
   /// Syncs this folder and the folders in it, so that the created names are durable.
   func sync() throws {
     for folder in folders.values { try folder.sync() }
-    // Some file systems don't support this for directories.
-    guard fsync(descriptor) == 0 || errno == EINVAL else {
-      throw Files.failure("write", path, errno)
-    }
+    guard syncDirectory(descriptor) == 0 else { throw Files.failure("write", path, errno) }
   }
 
   func move(_ name: String, to other: String) throws {

@@ -1,11 +1,6 @@
+import Platform
 package import Sodium
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// Access to key files: regular files, not links, that belong to this user and have mode 0600.
 ///
@@ -164,7 +159,7 @@ package enum KeyFile {
     }
     let zeros = [UInt8](repeating: 0, count: Int(status.st_size))
     _ = pwrite(file, zeros, zeros.count, 0)
-    fsync(file)
+    _ = syncFile(file)
   }
 
   // MARK: Reading

@@ -2,17 +2,12 @@ package import Engine
 package import Enrolment
 import Home
 package import Membership
+import Platform
 package import Replication
 import SecureChannel
 import Storage
 package import Transport
 package import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// The connections of a node to the other devices of its circle.
 ///

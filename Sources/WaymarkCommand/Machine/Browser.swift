@@ -1,5 +1,6 @@
 import Console
 import Foundation
+import Platform
 import Waymark
 
 /// Opens pages in the user's browser, where there is a desktop.
@@ -30,11 +31,11 @@ enum Browser {
   }
 
   private static func program(_ environment: [String: String]) -> String? {
-    #if os(macOS)
-      return "open"
-    #else
+    switch OperatingSystem.current {
+    case .apple: return "open"
+    case .linux:
       let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
       return hasDesktop ? "xdg-open" : nil
-    #endif
+    }
   }
 }

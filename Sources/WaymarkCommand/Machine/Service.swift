@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Waymark
 
 /// A node as a service: the unit for systemd, or the property list for launchd.
@@ -8,13 +9,11 @@ struct Service: Hashable, Sendable {
     case launchd
 
     /// The service manager of this system.
-    static let here: Manager = {
-      #if os(macOS)
-        .launchd
-      #else
-        .systemd
-      #endif
-    }()
+    static let here: Manager =
+      switch OperatingSystem.current {
+      case .apple: .launchd
+      case .linux: .systemd
+      }
   }
 
   let manager: Manager

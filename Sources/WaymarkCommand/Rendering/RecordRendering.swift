@@ -1,6 +1,6 @@
 import Console
 import Control
-import FoundationEssentials
+import Foundation
 import JSONDocument
 import Records
 import Waymark

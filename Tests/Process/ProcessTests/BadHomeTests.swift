@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import Platform
 import Processes
 import Testing
 import Wire
@@ -204,7 +205,7 @@ private enum RawSocket {
   }
 
   private static func exchange(_ path: String, _ bytes: [UInt8], _ closesAtOnce: Bool) throws -> [UInt8] {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = openSocket(AF_UNIX, .stream)
     defer { close(descriptor) }
     var limit = timeval(tv_sec: 10, tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
@@ -222,7 +223,7 @@ private enum RawSocket {
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
-        send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        send(descriptor, $0.baseAddress, $0.count, quietSend)
       }
       if count <= 0 { break }
       sent += count

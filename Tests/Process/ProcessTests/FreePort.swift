@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Processes
 import Synchronization
 
@@ -20,7 +21,7 @@ enum FreePort {
   }
 
   private static func isFree(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = openSocket(AF_INET, .stream)
     defer { close(descriptor) }
     var place = sockaddr_in()
     place.sin_family = sa_family_t(AF_INET)

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Processes
 import Sodium
 import Synchronization
@@ -55,7 +56,7 @@ final class Strangers: Sendable {
   }
 
   private func once(_ kind: Kind, _ key: SymmetricKey) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = openSocket(AF_INET, .stream)
     guard descriptor >= 0 else { return rest() }
     defer { close(descriptor) }
     var patience = timeval(tv_sec: 1, tv_usec: 0)
@@ -95,7 +96,7 @@ final class Strangers: Sendable {
   }
 
   private func say(_ bytes: [UInt8], _ descriptor: Int32) {
-    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, quietSend) }
   }
 
   private func readToEnd(_ descriptor: Int32) {

@@ -1,4 +1,5 @@
 package import Foundation
+import Platform
 import Synchronization
 
 /// A process that a test started. It reads from a file and writes to files, so that no pipe can block it.
@@ -27,14 +28,13 @@ package final class Child: Sendable {
   private static func spawn(
     _ words: [String], _ environment: [String], files: [(path: String, flags: Int32)]
   ) throws -> Int32 {
-    var actions = posix_spawn_file_actions_t()
+    var (actions, attributes) = spawnValues()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     for (number, file) in files.enumerated() {
       posix_spawn_file_actions_addopen(&actions, Int32(number), file.path, file.flags, 0o600)
     }
     for other in files.count..<256 { posix_spawn_file_actions_addclose(&actions, Int32(other)) }
-    var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     // As from a shell: signals that the tests ignore or block are reset in the child.

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Processes
 import Synchronization
 
@@ -17,7 +18,7 @@ final class BareDisk {
     let zeros = [UInt8](repeating: 0, count: Self.length)
     files = try (0..<devices).map { [folder] number in
       let file = open(folder.appending(path: "\(number)").path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
-      guard file >= 0, write(file, zeros, zeros.count) == zeros.count, fsync(file) == 0 else {
+      guard file >= 0, write(file, zeros, zeros.count) == zeros.count, syncFile(file) == 0 else {
         throw Self.failure
       }
       return file
@@ -60,7 +61,7 @@ final class BareDisk {
   }
 
   private static func isDurable(_ file: Int32, _ offset: Int) -> Bool {
-    pwrite(file, block, block.count, off_t(offset)) == block.count && fdatasync(file) == 0
+    pwrite(file, block, block.count, off_t(offset)) == block.count && syncData(file) == 0
   }
 
   private static var failure: Failure {

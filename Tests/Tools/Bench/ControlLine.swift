@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import Platform
 import Processes
 import Wire
 
@@ -9,7 +10,7 @@ final class ControlLine: @unchecked Sendable {
   private var buffer: [UInt8] = []
 
   init(_ path: String) throws {
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    descriptor = openSocket(AF_UNIX, .stream)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8)
@@ -33,7 +34,7 @@ final class ControlLine: @unchecked Sendable {
     let request: JSON = ["command": .string(command), "arguments": arguments]
     let bytes = request.bytes() + [UInt8(ascii: "\n")]
     guard
-      bytes.withUnsafeBytes({ send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) })
+      bytes.withUnsafeBytes({ send(descriptor, $0.baseAddress, $0.count, quietSend) })
         == bytes.count
     else { throw Failure("the node hung up") }
     while true {

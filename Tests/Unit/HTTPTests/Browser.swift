@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import PageServer
+import Platform
 import Synchronization
 import Transport
 import Wire
@@ -82,7 +83,7 @@ final class RawClient: Sendable {
   }
 
   init(port: UInt16, receiveBuffer: Int32? = nil) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    descriptor = openSocket(AF_INET, .stream)
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -109,7 +110,7 @@ final class RawClient: Sendable {
   @discardableResult
   func send(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
-    return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    return Platform.send(descriptor, bytes, bytes.count, quietSend) == bytes.count
   }
 
   /// Reads until the text contains a mark or the connection ends, for at most some seconds.

@@ -22,6 +22,8 @@ import Testing
       try connection.setUp()
       #expect(try pragma("journal_mode", connection) == "wal")
       #expect(try pragma("synchronous", connection) == "2")
+      #expect(try pragma("fullfsync", connection) == "1")
+      #expect(try pragma("checkpoint_fullfsync", connection) == "1")
       #expect(try pragma("trusted_schema", connection) == "0")
       #expect(try pragma("cell_size_check", connection) == "1")
       #expect(try pragma("journal_size_limit", connection) == "4194304")

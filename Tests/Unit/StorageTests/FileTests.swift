@@ -1,6 +1,7 @@
 import Backups
 import Foundation
 import LogStorage
+import Platform
 import RecordTables
 import Records
 import Replication
@@ -9,12 +10,6 @@ import Storage
 import Synchronization
 import Testing
 import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 @Suite struct FileTests {
   private func inFolder(_ body: (String) throws -> Void) throws {

@@ -33,16 +33,20 @@ enum Repository {
 
   /// Every file below a folder with the given suffix, except build products and hidden files.
   static func files(in folder: String = "", ending: String) throws -> [File] {
+    try paths(in: folder, ending: ending).map { File(path: $0, text: try text($0)) }
+  }
+
+  /// The paths of these files, for a test that reads only a part of them.
+  static func paths(in folder: String = "", ending: String) -> [String] {
     let start = folder.isEmpty ? root : root.appending(path: folder)
     guard let walk = FileManager.default.enumerator(atPath: start.path) else { return [] }
-    var found: [File] = []
+    var found: [String] = []
     for case let relative as String in walk {
       if relative.hasPrefix(".") || relative.contains("/.") { continue }
       guard relative.hasSuffix(ending) else { continue }
-      let path = folder.isEmpty ? relative : "\(folder)/\(relative)"
-      found.append(File(path: path, text: try text(path)))
+      found.append(folder.isEmpty ? relative : "\(folder)/\(relative)")
     }
-    return found.sorted { $0.path < $1.path }
+    return found.sorted()
   }
 
   static func sources() throws -> [File] { try allSources.get() }

@@ -30,6 +30,51 @@ struct SourceTests {
     }
   }
 
+  /// The files that may differ by platform. In X509, they differ by the library that verifies certificates.
+  static let platformFiles: Set = [
+    "Sources/Platform/Platform.swift", "Sources/X509/AppleSecurity.swift", "Sources/X509/OpenSSL.swift",
+    "Sources/X509/Unavailable.swift",
+  ]
+
+  @Test func `one file knows the operating system`() throws {
+    let condition = /#(?:if|elseif)\b[^\n]*\b(?:os|canImport|arch|targetEnvironment)\s*\(/
+    for file in try swiftFiles(with: ["#if", "#elseif", "Glibc", "Darwin"])
+    where !Self.platformFiles.contains(file.path) {
+      let hasCondition = file.code.contains(condition)
+      #expect(
+        !hasCondition, "\(file) has a condition on a platform: move it to Sources/Platform/Platform.swift")
+      #expect(
+        Set(imports(in: file.code)).isDisjoint(with: ["Glibc", "Darwin"]),
+        "\(file) imports the C library of one platform: import Platform")
+    }
+    for file in try Repository.files(in: "Sources", ending: ".h") where file.folder != "Sources/CPlatform" {
+      let hasCondition = ["__linux__", "__APPLE__"].contains { file.text.contains($0) }
+      #expect(!hasCondition, "\(file) has a condition on a platform: move it to Sources/CPlatform")
+    }
+    for path in Self.platformFiles {
+      let differs = codeOnly(try Repository.text(path)).contains(condition)
+      #expect(differs, "\(path) does not differ by platform")
+    }
+  }
+
+  /// On Apple's systems `fsync` does not make anything durable.
+  @Test func `one file calls fsync`() throws {
+    for file in try swiftFiles(with: ["sync("]) where file.path != "Sources/Platform/Platform.swift" {
+      let callsSync = file.code.contains(/\bf(?:data)?sync\(/)
+      #expect(!callsSync, "\(file) calls fsync: use syncFile or syncDirectory of Platform")
+    }
+  }
+
+  /// The Swift files of all folders with one of these texts, because scanning all of them takes long.
+  private func swiftFiles(with texts: [String]) throws -> [Repository.File] {
+    try ["Sources", "Tests", "examples"].flatMap { Repository.paths(in: $0, ending: ".swift") }
+      .compactMap { path in
+        let text = try Repository.text(path)
+        guard texts.contains(where: { text.contains($0) }) else { return nil }
+        return Repository.File(path: path, text: text)
+      }
+  }
+
   @Test(arguments: ["try!", "as!", "fatalError(", "assertionFailure(", "unsafeBitCast", "-Ounchecked"])
   func `nothing ends the process on bad input`(name: String) throws {
     for file in try Repository.sources() {

@@ -1,14 +1,9 @@
+import Platform
 import SecureChannel
 import Testing
 import Wire
 
 @testable import Transport
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// Each test runs in a process of its own, since it uses up every descriptor.
 @Suite struct `A process without descriptors` {
@@ -37,8 +32,7 @@ import Wire
 
 /// Opens every available descriptor.
 private func holdAll() -> [Int32] {
-  var limit = rlimit(rlim_cur: 64, rlim_max: 64)
-  setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  LimitedResource.openFiles.setLimits(current: 64, highest: 64)
   var held: [Int32] = []
   while true {
     let descriptor = open("/dev/null", O_RDONLY)

@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import Platform
 @testable import NodeRuntime
 import Synchronization
 import Testing
@@ -130,7 +131,7 @@ import Wire
     let home = Home(path: folder.path)
     let place = try ControlSocketPath.toServe(home)
     // As after a kill: bound, and without a listener.
-    let dead = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let dead = openSocket(AF_UNIX, .stream)
     #expect(withSocketAddress(place.path) { bind(dead, $0, $1) } == 0)
     close(dead)
     #expect(!ControlClient.isRunning(home))
@@ -424,7 +425,7 @@ import Wire
       return .result(.bool(Task.isCancelled))
     }
     try await serving(handler) { home in
-      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      let descriptor = openSocket(AF_UNIX, .stream)
       let code = withSocketAddress(home.controlSocket) { connect(descriptor, $0, $1) }
       #expect(code == 0)
       let client = LineSocket(descriptor: descriptor)
@@ -465,7 +466,7 @@ import Wire
 
   private func pair() throws -> (LineSocket, LineSocket) {
     var ends: [Int32] = [-1, -1]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw Missing("no sockets") }
+    guard socketpair(AF_UNIX, SocketKind.stream.number, 0, &ends) == 0 else { throw Missing("no sockets") }
     return (LineSocket(descriptor: ends[0]), LineSocket(descriptor: ends[1]))
   }
 

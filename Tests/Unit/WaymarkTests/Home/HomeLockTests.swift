@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import JSONDocument
 import Membership
+import Platform
 import Synchronization
 import Testing
 import WaymarkTesting
@@ -183,7 +184,7 @@ private final class SilentListener: Sendable {
   let address: String
 
   init() throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    descriptor = openSocket(AF_INET, .stream)
     var place = sockaddr_in()
     place.sin_family = sa_family_t(AF_INET)
     place.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian

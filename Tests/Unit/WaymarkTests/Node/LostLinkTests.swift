@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Membership
+import Platform
 @testable import NodeRuntime
 import Synchronization
 import Testing
@@ -68,7 +69,7 @@ private final class CuttingRelay: Sendable {
   private let isOver = Mutex(false)
 
   init(to target: String, after count: Int) throws {
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    listener = openSocket(AF_INET, .stream)
     var place = Self.loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let listener = listener
@@ -99,7 +100,7 @@ private final class CuttingRelay: Sendable {
       var wanted = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
       guard poll(&wanted, 1, 20) > 0 else { continue }
       let near = accept(listener, nil, nil)
-      let far = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      let far = openSocket(AF_INET, .stream)
       var place = Self.loopback(port: port)
       let isConnected = withUnsafePointer(to: &place) { place in
         place.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -1,7 +1,6 @@
 import Platform
 package import Records
 package import Storage
-package import Storage
 
 /// A file that reserves disk space for the moment when the disk is full. Without a free byte, not even SQLite's
 /// recovery works. The node then frees the ballast, and can continue to read, send, and report the problem.

@@ -1,7 +1,7 @@
 // Protocol/records.md, "Ids"
 
 package import Replication
-import Wire
+package import Wire
 
 /// The records that exist in every circle, with the same ids everywhere.
 package enum FixedRecords {

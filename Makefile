@@ -212,10 +212,11 @@ examples: release ## run the four story examples and the embedding example
 
 EMBED := swift build --package-path examples/embed --scratch-path .build-embed
 
-embed: deps ## run two programs that embed a node
+embed: deps ## run three programs that embed a node
 	$(EMBED)
 	@"$$($(EMBED) --show-bin-path)/Life"
 	@"$$($(EMBED) --show-bin-path)/Views"
+	@"$$($(EMBED) --show-bin-path)/Packing"
 
 ##@ Measure
 

@@ -283,7 +283,7 @@ let package = Package(
       ]),
     .target(
       name: "Processes", dependencies: ["Platform"], path: "Tests/Process/Processes", swiftSettings: common),
-    tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
+    tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Vectors", "Wire"]),
     tests(
       "ReplicationTests",
       [

@@ -240,7 +240,7 @@ extension AppField {
   /// All names that documents and the command line use for the field.
   fileprivate var documentNames: [String] {
     if case .reference = type { return [name, nameOfReferenced] }
-    return parts + aliases.keys
+    return parts + aliases.keys + (parts.contains(name) ? [] : [name])
   }
 
   private var nameOfReferenced: String {

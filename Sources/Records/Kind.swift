@@ -29,6 +29,8 @@ package final class Kind: Sendable {
   package let listing: KindListing?
 
   package var lane: Lane { number.lane }
+  /// Whether an app defines the kind.
+  package var isOfApp: Bool { AppKind.numbers.contains(UInt64(number.rawValue)) }
   package var mergeClass: MergeClass { number.mergeClass }
 
   private let positions: [FieldNumber: Int]

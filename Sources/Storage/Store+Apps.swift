@@ -31,6 +31,13 @@ extension Store {
   /// Returns the kinds of records that a store knows.
   package static func schema(in connection: Connection) throws -> Schema { Schema(try apps(in: connection)) }
 
+  /// Returns the kinds of records that the store in a file knows, which another process may have open.
+  package static func schema(ofStoreAt path: String) throws -> Schema {
+    let connection = try Connection(.existingFileReadOnly(path))
+    try connection.setUpReadOnly()
+    return try schema(in: connection)
+  }
+
   /// Adds schemas of apps to those that a store keeps, and returns the kinds that it then knows. What both define, the
   /// added ones define.
   static func keepApps(_ added: [AppSchema], _ connection: Connection) throws -> Schema {

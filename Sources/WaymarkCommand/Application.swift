@@ -1,5 +1,6 @@
 import Console
 import Foundation
+import Records
 import Waymark
 
 /// One run of the program: parses the command line, performs the command and shows its answer.
@@ -9,6 +10,10 @@ struct Application: Sendable {
 
   /// Runs the command and returns the exit code of the process.
   func run() async -> Int32 {
+    await Schema.$known.withValue(Schema.ofHome(arguments, environment)) { await perform() }
+  }
+
+  private func perform() async -> Int32 {
     signal(SIGPIPE, SIG_IGN)
     // Beyond the limit on the size of a file, writing fails like on a full disk.
     signal(SIGXFSZ, SIG_IGN)

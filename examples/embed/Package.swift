@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// These two programs stand in for an app: they use only the library, as its documentation describes. The trait lets
+// These three programs stand in for an app: they use only the library, as its documentation describes. The trait lets
 // them buy premium without a shop.
 let package = Package(
   name: "embed",
@@ -10,5 +10,6 @@ let package = Package(
   targets: [
     .executableTarget(name: "Life", dependencies: [.product(name: "Waymark", package: "waymark")]),
     .executableTarget(name: "Views", dependencies: [.product(name: "Waymark", package: "waymark")]),
+    .executableTarget(name: "Packing", dependencies: [.product(name: "Waymark", package: "waymark")]),
   ]
 )

@@ -2,7 +2,7 @@ public import ChangeHistory
 import Engine
 public import Foundation
 public import Home
-import Records
+public import Records
 import Replication
 import Storage
 public import Wire
@@ -117,6 +117,16 @@ public struct NodeStatus: Hashable, Sendable {
     public let habitEntries: Int
     /// The number of settings that have a value.
     public let settings: Int
+    /// The numbers of visible records of each kind of an app that has any.
+    public let apps: [OfKind]
+
+    /// The number of visible records of a kind.
+    public struct OfKind: Hashable, Sendable, Codable {
+      /// The kind of the records.
+      public let kind: RecordKind
+      /// The number of visible records.
+      public let count: Int
+    }
   }
 
   /// Why this device is not in sync.
@@ -393,13 +403,16 @@ extension NodeStatus.ReplicationRisk: Codable {
 }
 
 extension NodeStatus.Counts {
-  init(_ counts: [KindNumber: Int]) {
+  init(_ counts: [KindNumber: Int], _ schema: Schema) {
     func count(_ kind: Kind) -> Int { counts[kind.number] ?? 0 }
     self.init(
       trips: count(Kind.trip), lodging: count(Kind.lodging),
       transportation: count(Kind.transportation), activities: count(Kind.activity),
       organizations: count(Kind.organization), habits: count(Kind.habit),
       categories: count(Kind.category), habitEntries: count(Kind.habitEntry),
-      settings: count(Kind.setting))
+      settings: count(Kind.setting),
+      apps: schema.kinds.filter { $0.isOfApp && count($0) > 0 }.map {
+        OfKind(kind: RecordKind(rawValue: $0.name), count: count($0))
+      })
   }
 }

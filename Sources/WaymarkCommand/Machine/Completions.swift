@@ -39,6 +39,7 @@ struct Completions {
       default:
         self =
           LiveCompletions.placeholders.contains(placeholder)
+            || Schema.known.kind(named: placeholder.lowercased()) != nil
           ? .live : placeholder == "KIND" ? .words(Schema.known.listed.map(\.name)) : .anything
       }
     }

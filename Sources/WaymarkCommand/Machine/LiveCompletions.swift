@@ -89,7 +89,8 @@ struct LiveCompletions {
     case "KEY": try await answer(ListSettings.self).settings.map(\.key)
     case "OPERATION":
       try await answer(ShowHistory.self).operations.map { String($0.id.description.prefix(8)) }
-    default: []
+    default:
+      if let kind = Schema.known.kind(named: placeholder.lowercased()) { try await names(kind.name) } else { [] }
     }
   }
 

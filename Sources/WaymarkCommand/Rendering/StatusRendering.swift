@@ -1,4 +1,5 @@
 import Console
+import Records
 import Waymark
 
 /// `status`: the header line, the lanes, the peers, and what needs attention.
@@ -152,7 +153,11 @@ extension Rendering {
       (counts.categories, "category", "categories"), (counts.habitEntries, "habit entry", "habit entries"),
       (counts.settings, "setting", "settings"),
     ]
-    let parts = named.filter { $0.0 > 0 }.map { counted(Int64($0.0), $0.1, $0.2) }
+    let apps = counts.apps.map { item in
+      let name = Schema.known.kind(named: item.kind.rawValue)?.count
+      return (item.count, name?.one ?? item.kind.rawValue, name?.many ?? item.kind.rawValue)
+    }
+    let parts = (named + apps).filter { $0.0 > 0 }.map { counted(Int64($0.0), $0.1, $0.2) }
     return parts.isEmpty ? "nothing yet" : parts.joined(separator: " · ")
   }
 

@@ -3,7 +3,6 @@
 The rules are those of Protocol/records.md, "Kinds of apps", written here from the page.
 """
 
-import hashlib
 import json
 import pathlib
 import re
@@ -70,12 +69,6 @@ def learned(app, kinds):
         return None
     return [{"number": kind[0], "name": kind[1], "plural": kind[2], "parent": kind[3],
              "fields": [[f[0], f[1], f[2]] for f in sorted(kind[6]) if f[2] in TYPES]} for kind in kinds]
-
-
-def identifier(app):
-    digest = hashlib.blake2b(b"waymark/string-id/v1\0" + (8193).to_bytes(4, "big") + app.encode(), digest_size=32)
-    text = digest.digest()[:16].hex().upper()
-    return "-".join([text[:8], text[8:12], text[12:16], text[16:20], text[20:]])
 
 
 def field(number, name, kind="text", referred=None, required=False, longest=None, words=(), *more):
@@ -151,7 +144,7 @@ CASES = [
 
 
 def main():
-    rows = [{"name": name, "app": app, "record": identifier(app), "kinds": write(kinds).hex(),
+    rows = [{"name": name, "app": app, "kinds": write(kinds).hex(),
              "learned": learned(app, kinds)} for name, app, kinds in CASES]
     path = pathlib.Path(__file__).with_name("schemas.json")
     path.write_text(json.dumps({"schemas": rows}, indent=1, ensure_ascii=False) + "\n")

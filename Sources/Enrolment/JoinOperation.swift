@@ -168,7 +168,8 @@ public struct JoinOperation: Sendable {
     let held = try heldRecords(lock)
     let (identity, circle) = try await askWithDurableKeys(formerName: nameInFormerCircle)
     let staged = try StagedStore(home, identity, wall, under: lock)
-    try NewStore.make(staged.home, circle.statements(notIn: []), joinedWith: ticket.id)
+    try NewStore.make(
+      staged.home, circle.statements(notIn: []), joinedWith: ticket.id, adding: home.apps)
     if !held.isEmpty {
       try staged.takeFiles(namedBy: held)
       try staged.withReplica { try $0.write("join", held) }

@@ -184,7 +184,8 @@ public struct RestoreOperation: Sendable {
     guard plan.founds else { return parts }
     let drafts = try Store(path: target.store).visibleDrafts()
     try plan.foundCircle(in: staged, now: now)
-    let replica = try OfflineReplica(staged, plan.identity, try Store(path: staged.store), wall)
+    let store = try Store(path: staged.store, adding: target.apps)
+    let replica = try OfflineReplica(staged, plan.identity, store, wall)
     defer { replica.close() }
     try replica.store.takeFiles(namedBy: drafts, from: [target.files], now: now)
     try replica.write("restore", drafts)

@@ -114,7 +114,7 @@ package struct RestorePlan: Sendable {
       return kept
     }
     if backup.about.device == identity.device { return backup.about.kept }
-    return backup.about.kept.filter { $0.key == MetaKey.addresses }
+    return backup.about.kept.filter { [MetaKey.addresses, MetaKey.apps].contains($0.key) }
   }
 
   // MARK: The store

@@ -83,11 +83,14 @@ struct StagedStore {
 package enum NewStore {
   /// Creates the store of a device whose keys are already saved, or gives a copied store a new incarnation.
   ///
-  /// - Parameter isLocked: whether the caller already holds the lock of the home.
+  /// - Parameters:
+  ///   - apps: apps whose kinds of records the store is to know.
+  ///   - isLocked: whether the caller already holds the lock of the home.
   static func make(
-    _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, isLocked: Bool = false
+    _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, adding apps: [AppSchema] = [],
+    isLocked: Bool = false
   ) throws {
-    let store = try Store(path: home.store, isLocked: isLocked)
+    let store = try Store(path: home.store, adding: apps, isLocked: isLocked)
     home.protectStore()
     try fill(store, statements)
     try store.setMeta(MetaKey.joinedWith, joinedWith?.bytes)

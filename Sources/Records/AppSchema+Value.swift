@@ -23,11 +23,6 @@ extension AppSchema {
     else { return nil }
     self = schema
   }
-
-  /// The record that holds the schema.
-  package var key: RecordKey {
-    RecordKey(kind: Kind.schema.number, id: RecordID(kind: Kind.schema, key: app))
-  }
 }
 
 extension AppKind {

@@ -329,7 +329,7 @@ extension KindListing {
   fileprivate init(_ kind: AppKind) {
     let title = kind.fields.first { $0.number == kind.title }
     let others = kind.fields.filter { $0.number != kind.title && $0.listContent != nil }.prefix(4)
-    let first = title.map { [ListColumn($0.name.uppercased(), widthMin: 12, .first([$0.name]))] } ?? []
+    let first = title.map { [ListColumn($0.heading, widthMin: 12, .first([$0.name]))] } ?? []
     let required = kind.fields.filter { $0.isRequired && $0.number != kind.title }
     let adding = (title.map { [$0] } ?? []) + required
     let example = title == nil ? "0196f0a2" : "Example"
@@ -337,7 +337,7 @@ extension KindListing {
       title: .first(title.map { [$0.name] } ?? []),
       columns: (title == nil ? [ListColumn("ID", .first(["shortId"]))] : first)
         + others.compactMap { field in
-          field.listContent.map { ListColumn(field.name.uppercased(), widthMin: 8, $0) }
+          field.listContent.map { ListColumn(field.heading, widthMin: 8, $0) }
         },
       example: Example(
         example, add: adding.map { "\($0.name)=\($0.number == kind.title ? example : $0.sample)" }
@@ -347,10 +347,24 @@ extension KindListing {
 }
 
 extension AppField {
+  /// The heading of the field's column in a list: `PACKED` for `isPacked`, `BAG` for `bagID`.
+  fileprivate var heading: String {
+    var words = ""
+    for letter in name {
+      if letter.isUppercase, words.last?.isLowercase == true { words.append(" ") }
+      words.append(letter)
+    }
+    var parts = words.uppercased().split(separator: " ")
+    if parts.count > 1, case .bool = type, parts[0] == "IS" { parts.removeFirst() }
+    if parts.count > 1, case .reference = type, parts.last == "ID" { parts.removeLast() }
+    return parts.joined(separator: " ")
+  }
+
   /// How a list shows the field; nil if it does not.
   fileprivate var listContent: ListColumn.Content? {
     switch type {
-    case .text, .integer, .float, .bool: .first([name])
+    case .text, .integer, .float: .first([name])
+    case .bool: .flag(name, ifAbsent: false)
     case .timestamp, .instant: .minute(name)
     case .datedInstant: .first([name + "Day"])
     case .money: .money(name)

@@ -38,7 +38,7 @@ extension Kind {
         ListColumn("NAME", widthMin: 16, .all(["emoji", "name"])), ListColumn("KIND", .first(["kind"])),
         ListColumn("TARGET", isRight: true, .all(["dailyTarget", "unitLabel"])),
         ListColumn("CATEGORY", widthMin: 8, .first(["categoryName", "categoryId"])),
-        ListColumn("ACTIVE", .flag("isActive")),
+        ListColumn("ACTIVE", .flag("isActive", ifAbsent: true)),
       ],
       example: .init(
         "'Drink water'", add: "name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8",

@@ -89,8 +89,8 @@ package struct ListColumn: Sendable {
     case bytes(String)
     /// Where the file of a blob field is.
     case file(String)
-    /// A yes or no; an absent value counts as yes.
-    case flag(String)
+    /// A yes or no.
+    case flag(String, ifAbsent: Bool)
   }
 }
 

@@ -40,9 +40,6 @@ package final class Schema: Sendable {
     .habitEntry, .profile, .setting, .schema,
   ])
 
-  /// Whether there are kinds of apps.
-  package var hasApps: Bool { kinds.contains(where: \.isOfApp) }
-
   /// Returns the kind with a number; nil for a kind of a newer version or of an app that the store does not know.
   package func kind(_ number: KindNumber) -> Kind? { byNumber[number] }
 

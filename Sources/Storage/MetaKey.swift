@@ -17,8 +17,6 @@ package enum MetaKey {
   /// Whether values were erased that may still be in the write-ahead log; see `Store.isErasePending`. Unlike the other
   /// keys, this one is stored without a prefix.
   static let erasePending = "erase_pending"
-  /// The schemas of apps, as an encoded array. This key is stored without a prefix too.
-  static let apps = "apps"
 
   // The following values belong to the node, not to its replicator.
 
@@ -51,6 +49,10 @@ package enum MetaKey {
   /// Whether onboarding was completed on this device, as one byte.
   package static let completedOnboarding = "completed-onboarding"
 
-  /// The keys of the user's preferences on this device, which a backup includes.
-  package static let choices = [preference, addresses, paused, completedOnboarding, peerNames]
+  /// The schemas of apps, as an encoded array; see `Store.apps`.
+  package static let apps = "apps"
+
+  /// The keys of what belongs to this device rather than to the circle and is part of a backup: the user's preferences,
+  /// and the kinds of apps.
+  package static let choices = [preference, addresses, paused, completedOnboarding, peerNames, apps]
 }

@@ -20,7 +20,7 @@ extension Store {
 
   /// Returns the schemas of apps that a store keeps; those that can't be read are left out.
   package static func apps(in connection: Connection) throws -> [AppSchema] {
-    guard try hasMeta(connection), let bytes = try MetaTable.bytes(MetaKey.apps, connection),
+    guard try hasMeta(connection), let bytes = try MetaTable.bytes(key, connection),
       case .array(let items)? = try? Value(encoded: bytes[...])
     else { return [] }
     return items.compactMap { item in
@@ -31,11 +31,11 @@ extension Store {
   /// Returns the kinds of records that a store knows.
   package static func schema(in connection: Connection) throws -> Schema { Schema(try apps(in: connection)) }
 
-  /// Returns the kinds of records that the store in a file knows, which another process may have open.
-  package static func schema(ofStoreAt path: String) throws -> Schema {
+  /// Returns the schemas of apps that the store in a file keeps, which another process may have open.
+  package static func apps(ofStoreAt path: String) throws -> [AppSchema] {
     let connection = try Connection(.existingFileReadOnly(path))
     try connection.setUpReadOnly()
-    return try schema(in: connection)
+    return try apps(in: connection)
   }
 
   /// Adds schemas of apps to those that a store keeps, and returns the kinds that it then knows. What both define, the
@@ -52,26 +52,29 @@ extension Store {
   /// nothing was added.
   static func learnApps(_ connection: Connection) throws -> Schema? {
     let stored = try apps(in: connection)
-    var apps = stored
-    for learned in try sharedApps(connection) {
-      if let index = apps.firstIndex(where: { $0.app == learned.app }) {
-        apps[index] = apps[index].merged(with: learned)
-      } else if apps.count < Limits.appsMax {
-        apps.append(learned)
-      }
-    }
-    return apps == stored ? nil : try connection.transaction { try save(apps, connection) }
+    let known = try sharedApps(connection, after: stored)
+    return known == stored ? nil : try connection.transaction { try save(known, connection) }
   }
 
-  /// Returns the schemas in the records of the circle, ordered by the ids of these records.
-  private static func sharedApps(_ connection: Connection) throws -> [AppSchema] {
-    try connection.with("SELECT app, kinds, id FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id") { row in
-      var found: [AppSchema] = []
+  /// The schemas that the records of the circle contain.
+  package var sharedApps: [AppSchema] {
+    get throws { try Self.sharedApps(connection) }
+  }
+
+  /// Returns the union of some schemas and those in the records of the circle, ordered by the ids of these records.
+  private static func sharedApps(
+    _ connection: Connection, after first: [AppSchema] = []
+  ) throws -> [AppSchema] {
+    try connection.with("SELECT app, kinds FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id") { row in
+      var found = first
       while try row.step() {
-        guard let kinds = FieldType.any.value(from: row.value(1)), let app = AppSchema(app: row.text(0), kinds: kinds),
-          app.key.id.bytes == row.bytes(2)
+        guard let kinds = FieldType.any.value(from: row.value(1)), let app = AppSchema(app: row.text(0), kinds: kinds)
         else { continue }
-        found.append(app)
+        if let index = found.firstIndex(where: { $0.app == app.app }) {
+          found[index] = found[index].merged(with: app)
+        } else if found.count < Limits.appsMax {
+          found.append(app)
+        }
       }
       return found
     }
@@ -79,9 +82,12 @@ extension Store {
 
   private static func save(_ apps: [AppSchema], _ connection: Connection) throws -> Schema {
     let items = apps.map { Value.array([.text($0.app), $0.kindsValue]) }
-    try MetaTable.set(MetaKey.apps, Value.array(items).encoded, connection)
+    try MetaTable.set(key, Value.array(items).encoded, connection)
     return Schema(apps)
   }
+
+  /// The key in the form of `setMeta`, because restoring a backup writes the value by that method.
+  private static let key = "node." + MetaKey.apps
 
   private static func hasMeta(_ connection: Connection) throws -> Bool {
     try connection.with("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1") { row in

@@ -59,7 +59,7 @@ extension ShownRecord {
     case .number(let name): .number(self[name]?.integer ?? 0)
     case .bytes(let name): self[name]?.integer.map(ShownCell.bytes)
     case .file(let name): self[name].flatMap { FileState(shown: $0) }.map(ShownCell.file)
-    case .flag(let name): .flag(self[name]?.boolean != false)
+    case .flag(let name, let absent): .flag(self[name]?.boolean ?? absent)
     }
   }
 

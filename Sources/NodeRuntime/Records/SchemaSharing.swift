@@ -1,7 +1,9 @@
 // Protocol/records.md, "Kinds of apps"
 
+import Home
 import Records
 import Replication
+import Sodium
 import Storage
 import Wire
 
@@ -10,22 +12,21 @@ extension NodeCore {
   /// devices can show the records. If that fails, it is tried again when the node serves next.
   package func shareSchemas() {
     do {
-      let drafts = try store.apps.flatMap(sharing)
+      let shared = try store.sharedApps
+      let missing = try store.apps.filter { app in
+        guard let known = shared.first(where: { $0.app == app.app }) else { return true }
+        return known.merged(with: app) != known
+      }
+      let drafts = missing.map { app in
+        let id = RecordID(milliseconds: wall(), random: random16())
+        return EntryDraft(
+          .insert, RecordKey(kind: Kind.schema.number, id: id),
+          [(Self.app, .text(app.app)), (Self.kinds, app.kindsValue)])
+      }
       if !drafts.isEmpty { try write("schema", drafts) }
     } catch {
       logger.warning("schema", "can't share the kinds of apps with the other devices: \(error)")
     }
-  }
-
-  private func sharing(_ app: AppSchema) throws -> [EntryDraft] {
-    let held = try store.record(app.key)
-    let shared = held.flatMap { held in
-      held[Self.kinds].flatMap { AppSchema(app: app.app, kinds: $0) }
-    }
-    let merged = shared?.merged(with: app) ?? app
-    guard held?.isAlive != true || merged != shared else { return [] }
-    return EntryDraft.putting(
-      app.key, [(Self.app, .text(app.app)), (Self.kinds, merged.kindsValue)], on: held)
   }
 
   private static let app = Kind.schema.number("app")

@@ -10,10 +10,8 @@ extension Schema {
   static func ofHome(_ arguments: [String], _ environment: [String: String]) -> Schema {
     let isCompletion = arguments.first == LiveCompletions.command
     let flag = homeFlag(isCompletion ? Array(arguments.dropFirst(2)) : arguments)
-    guard let home = try? Home.resolve(flag: flag, environment: environment), let schema = home.schema else {
-      return .builtIn
-    }
-    return schema.hasApps ? schema : .builtIn
+    let apps = (try? Home.resolve(flag: flag, environment: environment))?.apps ?? []
+    return apps.isEmpty ? .builtIn : Schema(apps)
   }
 
   private static func homeFlag(_ arguments: [String]) -> String? {

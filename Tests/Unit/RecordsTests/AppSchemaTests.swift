@@ -12,7 +12,6 @@ struct AppSchemaTests {
   struct Row: Decodable, CustomTestStringConvertible {
     let name: String
     let app: String
-    let record: String
     let kinds: String
     /// What a node learns; nil if it ignores the schema.
     let learned: [Learned]?
@@ -50,7 +49,6 @@ struct AppSchemaTests {
       return
     }
     let found = try #require(schema)
-    #expect(found.key.id.uuid == row.record)
     #expect(found.kinds.map(\.number) == learned.map(\.number))
     #expect(found.kinds.map(\.name) == learned.map(\.name))
     #expect(found.kinds.map(\.plural) == learned.map(\.plural))

@@ -7,7 +7,7 @@ import Records
 enum Views {
   static func sql(_ kind: Kind, _ schema: Schema) -> String {
     guard let view = kind.view else { return "" }
-    var columns = ["\(uuid("r.id")) AS id"] + kind.fields.flatMap(columns)
+    var columns = ["\(uuid("r.id")) AS id"] + kind.fields.flatMap { Self.columns($0, isOfApp: kind.isOfApp) }
     var source = "\(kind.table) r"
     if kind.number == KindNumbers.trip {
       columns += [
@@ -25,13 +25,16 @@ enum Views {
       """
   }
 
-  private static func columns(_ field: Field) -> [String] {
+  /// Returns the columns of a field. Those of an app's kind have the names that documents use, in quotes because an app
+  /// may use any word.
+  private static func columns(_ field: Field, isOfApp: Bool) -> [String] {
     zip(field.columns, 0...).map { column, index in
       let name = "r.\(column.name)"
+      let shown = isOfApp ? "\"\(field.parts[index])\"" : column.name
       switch (field.type, index) {
-      case (.timestamp, _), (.instant, 0), (.datedInstant, 0): return "\(time(name)) AS \(column.name)"
-      case (.uuid, _), (.reference, _), (.owner, 1): return "\(uuid(name)) AS \(column.name)"
-      default: return "\(name) AS \(column.name)"
+      case (.timestamp, _), (.instant, 0), (.datedInstant, 0): return "\(time(name)) AS \(shown)"
+      case (.uuid, _), (.reference, _), (.owner, 1): return "\(uuid(name)) AS \(shown)"
+      default: return "\(name) AS \(shown)"
       }
     }
   }

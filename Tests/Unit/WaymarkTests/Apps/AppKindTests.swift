@@ -1,4 +1,7 @@
 import Foundation
+import NodeRuntime
+import SQLite
+import Storage
 import Testing
 import Waymark
 import WaymarkTesting
@@ -144,6 +147,19 @@ struct AppKindTests {
     let bob = try Node.inMemory(schema: .packing)
     _ = try await bob.importFiles([file])
     #expect(try await bob.records(PackingItem.all) == [item])
+  }
+
+  @Test func `a view of the database shows the fields of a kind by their names`() async throws {
+    let alice = try Node.inMemory(schema: .packing)
+    var item = PackingItem("Tent", in: try await Self.trip(alice).id)
+    item.price = Money("120.50", "EUR")
+    item = try await alice.save(item)
+    let shown = try await alice.withCore { core in
+      try core.store.connection.with("SELECT name, isPacked, price, priceCurrency FROM app_packing_items") { row in
+        try row.step() ? [row.text(0), "\(row.integer(1))", row.text(2), row.text(3)] : []
+      }
+    }
+    #expect(shown == ["Tent", "0", "120.5", "EUR"])
   }
 
   // MARK: Devices with other versions

@@ -300,7 +300,8 @@ package struct EditRecord: KindCommand, PromptCommand {
   private func prepare(
     on node: isolated Node, _ files: [String: AddedFile]
   ) throws -> (Answer, PreparedChange) {
-    let (id, change) = try node.typedRecords(zone: zone).editing(listedKind(on: node), id, fields.pairs(), files)
+    let (id, change) = try node.typedRecords(zone: zone).editing(
+      listedKind(on: node), id, fields.pairs(), files)
     return (Answer(id: id, changed: !change.isEmpty), change)
   }
 }

@@ -138,8 +138,7 @@ enum CalendarItem {
 
   /// Returns an item with the name, times and notes of the event. LOCATION goes into the kind's field for it, or into
   /// the notes if there is no such field.
-  static func draft(_ event: CalendarEvent, _ trip: RecordID, _ kind: Kind = Kind.activity) -> RecordDraft
-  {
+  static func draft(_ event: CalendarEvent, _ trip: RecordID, _ kind: Kind = Kind.activity) -> RecordDraft {
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
     draft[kind.number("trip")] = .bytes(trip.bytes)
     draft[kind.number("name")] = .text(event.name)

@@ -22,7 +22,8 @@ package struct ImportPlan: Sendable {
       let fields = blobs[kind] ?? kind.fields.filter { $0.type == .blob }
       blobs[kind] = fields
       for field in fields {
-        guard case .bytes(let bytes)? = drafts[index][field.number], !Blob.isInline(byteCount: bytes.count) else {
+        guard case .bytes(let bytes)? = drafts[index][field.number], !Blob.isInline(byteCount: bytes.count)
+        else {
           continue
         }
         drafts[index][field.number] = try keep(bytes)

@@ -15,8 +15,7 @@ package enum FileFields {
 
 extension Schema {
   /// Returns the files that the content of a cell names. The content of a whole record is a map of its fields.
-  package func files(in content: [UInt8], of kind: KindNumber, _ field: FieldNumber) -> [FileReference]
-  {
+  package func files(in content: [UInt8], of kind: KindNumber, _ field: FieldNumber) -> [FileReference] {
     guard let fields = fileFields[kind] else { return [] }
     guard kind.mergeClass == .wholeRecord, field == Fields.life else {
       return fields.contains(field) ? [FileFields.file(content)].compactMap(\.self) : []

@@ -19,7 +19,8 @@ extension AppSchema {
   /// Reads a stored or received schema; nil if it breaks a rule.
   package init?(app: String, kinds value: Value) {
     guard case .array(let kinds) = value, kinds.count <= Limits.appKindsMax,
-      let schema = try? AppSchema(app: app, kinds.compactMap { AppKind($0) }), schema.kinds.count == kinds.count
+      let schema = try? AppSchema(app: app, kinds.compactMap { AppKind($0) }),
+      schema.kinds.count == kinds.count
     else { return nil }
     self = schema
   }
@@ -99,7 +100,9 @@ extension FieldType {
 
   fileprivate init?(appName: String, kind: Value) {
     if appName == "reference" {
-      guard let number = kind.asInteger.flatMap({ UInt64(exactly: $0) }).flatMap({ KindNumber($0) }) else { return nil }
+      guard let number = kind.asInteger.flatMap({ UInt64(exactly: $0) }).flatMap({ KindNumber($0) }) else {
+        return nil
+      }
       self = .reference(number)
       return
     }

@@ -157,8 +157,12 @@ extension AppSchema {
     return parts.allSatisfy { part in !part.isEmpty && part.utf8.allSatisfy { isLetter($0) || isDigit($0) } }
   }
 
-  fileprivate static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-  fileprivate static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+  fileprivate static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+  }
+  fileprivate static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
 }
 
 extension AppKind {
@@ -175,7 +179,8 @@ extension AppKind {
     }
     // No built-in kind and no command has a hyphen in its name.
     for name in [name, plural] {
-      guard name.contains("-"), name.utf8.count <= Limits.schemaNameBytesMax, AppSchema.isWord(name[...]) else {
+      guard name.contains("-"), name.utf8.count <= Limits.schemaNameBytesMax, AppSchema.isWord(name[...])
+      else {
         throw SchemaError(
           subject: subject,
           rule: "needs names of lower-case words joined by hyphens, such as packing-item and packing-items")
@@ -215,7 +220,8 @@ extension AppKind {
     }
     guard let parent, let field = fields.first(where: { $0.number == parent }) else { return }
     guard case .reference(let kind) = field.type, kind.rawValue != number else {
-      throw SchemaError(subject: subject, rule: "needs a parent that is a reference to a record of another kind")
+      throw SchemaError(
+        subject: subject, rule: "needs a parent that is a reference to a record of another kind")
     }
   }
 
@@ -228,7 +234,8 @@ extension AppKind {
 
 extension AppField {
   fileprivate var hasValidName: Bool {
-    guard let first = name.utf8.first, AppSchema.isLetter(first), name.utf8.count <= Limits.schemaNameBytesMax else {
+    guard let first = name.utf8.first, AppSchema.isLetter(first), name.utf8.count <= Limits.schemaNameBytesMax
+    else {
       return false
     }
     return name.utf8.allSatisfy { byte in
@@ -278,7 +285,8 @@ extension Schema {
     var names = Set(kinds.flatMap { [$0.name, $0.plural] })
     var waiting: [Kind] = []
     for kind in apps.flatMap(\.kinds) {
-      guard let kind = Kind(kind), !numbers.contains(kind.number), names.isDisjoint(with: [kind.name, kind.plural])
+      guard let kind = Kind(kind), !numbers.contains(kind.number),
+        names.isDisjoint(with: [kind.name, kind.plural])
       else { continue }
       numbers.insert(kind.number)
       names.formUnion([kind.name, kind.plural])
@@ -288,7 +296,9 @@ extension Schema {
     var usable = Set(kinds.map(\.number))
     var isGrowing = true
     while isGrowing {
-      let found = waiting.filter { kind in !usable.contains(kind.number) && kind.parentKinds.allSatisfy(usable.contains) }
+      let found = waiting.filter { kind in
+        !usable.contains(kind.number) && kind.parentKinds.allSatisfy(usable.contains)
+      }
       usable.formUnion(found.map(\.number))
       isGrowing = !found.isEmpty
     }
@@ -307,7 +317,8 @@ extension Kind {
     self.init(
       kind.number, kind.name, plural: kind.plural, table: "app_\(kind.number)_rows",
       view: "app_" + kind.plural.split(separator: "-").joined(separator: "_"), parent: kind.parent,
-      title: kind.title, count: CountName(kind.plural, word, kind.plural.split(separator: "-").joined(separator: " ")),
+      title: kind.title,
+      count: CountName(kind.plural, word, kind.plural.split(separator: "-").joined(separator: " ")),
       order: kind.order.compactMap { names[$0].map { .ascending($0.name) } }, fields: fields,
       listing: KindListing(kind))
   }
@@ -340,7 +351,8 @@ extension KindListing {
           field.listContent.map { ListColumn(field.heading, widthMin: 8, $0) }
         },
       example: Example(
-        example, add: adding.map { "\($0.name)=\($0.number == kind.title ? example : $0.sample)" }
+        example,
+        add: adding.map { "\($0.name)=\($0.number == kind.title ? example : $0.sample)" }
           .joined(separator: " "),
         edit: (others.first ?? title).map { "\($0.name)=\($0.sample)" } ?? ""))
   }

@@ -103,7 +103,8 @@ extension Field {
       guard let latitude = members[0].float, let longitude = members[1].float else { return nil }
       return .array([.float(wireFloat(latitude)), .float(wireFloat(longitude))])
     case .owner:
-      guard let kind = json.string.flatMap({ Schema.builtIn.kind(named: $0) }), let id = Self.identifier(members[1])
+      guard let kind = json.string.flatMap({ Schema.builtIn.kind(named: $0) }),
+        let id = Self.identifier(members[1])
       else { return nil }
       return .array([.integer(Int64(kind.number.rawValue)), id])
     case .list(let shape): return shape.value(json)

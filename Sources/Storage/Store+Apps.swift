@@ -68,7 +68,8 @@ extension Store {
     try connection.with("SELECT app, kinds FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id") { row in
       var found = first
       while try row.step() {
-        guard let kinds = FieldType.any.value(from: row.value(1)), let app = AppSchema(app: row.text(0), kinds: kinds)
+        guard let kinds = FieldType.any.value(from: row.value(1)),
+          let app = AppSchema(app: row.text(0), kinds: kinds)
         else { continue }
         if let index = found.firstIndex(where: { $0.app == app.app }) {
           found[index] = found[index].merged(with: app)

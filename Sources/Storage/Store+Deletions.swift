@@ -79,7 +79,9 @@ extension Store {
   private func addLiving(below record: RecordKey, to counts: inout [KindNumber: Int]) throws {
     for child in schema.children(of: record.kind) {
       counts[child.number, default: 0] += try liveCount(below: record, child.number)
-      guard schema.canHaveChildren(child.number), let condition = child.belongs(to: record.kind) else { continue }
+      guard schema.canHaveChildren(child.number), let condition = child.belongs(to: record.kind) else {
+        continue
+      }
       let sql = "SELECT id FROM \(child.table) WHERE \(condition) AND life = 1"
       let ids = try connection.with(sql) { row in
         try row.bind(1, bigEndian: record.id.raw.word0, record.id.raw.word1)

@@ -43,7 +43,8 @@ package struct DeepVerification {
   package static func run(on files: any VirtualFileSystem, path: String) throws -> DeepReport {
     let source = try Connection(on: files, path, isReadOnly: true)
     try source.setUpReadOnly()
-    var verification = DeepVerification(source, scratch: try Store.inMemory(adding: Store.apps(in: source)),
+    var verification = DeepVerification(
+      source, scratch: try Store.inMemory(adding: Store.apps(in: source)),
       progress: { _, _ in })
     return try source.snapshot { try verification.run() }
   }

@@ -28,7 +28,8 @@ extension Node {
           overview, try read(.timeline(of: overview.id)), references,
           hasDetails: !overview.trip.isProtected)
       },
-      history: history.map { open.shown($0) }, hasMoreHistory: newest.hasMore, kinds: PageDocument.kinds(on: self))
+      history: history.map { open.shown($0) }, hasMoreHistory: newest.hasMore,
+      kinds: PageDocument.kinds(on: self))
   }
 
   /// Reads what the page of a single trip shows: the trip with all of its items, and nothing else of this node.

@@ -111,7 +111,8 @@ package struct Undoer {
     var resolved = ResolvedConflicts(operation, history, pace)
     return UndoSummary(
       undo: undo, isPreview: isPreview, operation: try history.operation(operation),
-      changes: OperationContent(plan.change.drafts).recordCounts(store.schema), left: try plan.left.map(leftAlone),
+      changes: OperationContent(plan.change.drafts).recordCounts(store.schema),
+      left: try plan.left.map(leftAlone),
       resolvedConflicts: try await resolved.find(plan.outcomes))
   }
 

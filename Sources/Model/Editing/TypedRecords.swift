@@ -310,7 +310,8 @@ package struct TypedRecords {
   /// or missing.
   private func hidden(_ kind: Kind, _ record: RecordRow) throws -> WaymarkError {
     let title = kind.title(of: record) ?? record.key.id.uuid
-    guard let above = try store.deletion(hiding: record)?.record, let aboveKind = store.schema.kind(above.kind)
+    guard let above = try store.deletion(hiding: record)?.record,
+      let aboveKind = store.schema.kind(above.kind)
     else {
       return .failed(
         .hidden, "The \(kind.name) “\(title)” is hidden because the record that it belongs to is missing.",

@@ -122,7 +122,11 @@ extension RecordField {
     RecordField(
       name: name,
       read: { value, record in
-        if case .bytes(let bytes) = value { record[keyPath: path] = Data(bytes) } else { record[keyPath: path] = nil }
+        if case .bytes(let bytes) = value {
+          record[keyPath: path] = Data(bytes)
+        } else {
+          record[keyPath: path] = nil
+        }
       }, write: { $0[keyPath: path].map { .bytes(Array($0)) } ?? .null }, parts: [Part(path: path)]
     ).defined(number, .bytes)
   }
@@ -148,7 +152,8 @@ extension RecordField {
 
 extension RecordField {
   private func defined(
-    _ number: Int, _ type: FieldType, isRequired: Bool = false, charactersMax: Int? = nil, words: [String] = []
+    _ number: Int, _ type: FieldType, isRequired: Bool = false, charactersMax: Int? = nil,
+    words: [String] = []
   ) -> RecordField {
     defined(number, isRequired: isRequired, charactersMax: charactersMax, words: words) { type }
   }

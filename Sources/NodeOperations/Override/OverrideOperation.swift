@@ -125,7 +125,8 @@ package struct OverrideOperation: Sendable {
       guard let kind = node.store.schema.kind(named: only), kind.lane == .records else {
         throw WaymarkError.badValue(
           "--only", only,
-          allowed: "expected one of \((node.store.schema.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
+          allowed:
+            "expected one of \((node.store.schema.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
         )
       }
       scope.records.kind = kind.number

@@ -56,7 +56,8 @@ package struct NodeInspection {
       servingSince: serving.map { Date(milliseconds: $0.startedAt) }, address: serving?.listening,
       sync: syncState, settings: try lane(.settings, nil),
       records: try lane(.records, gate.reason.map { Reason($0) }),
-      counts: .init(try store.visibleCounts(), store.schema), files: try FileTotals(of: replicator), conflicts: conflicts,
+      counts: .init(try store.visibleCounts(), store.schema), files: try FileTotals(of: replicator),
+      conflicts: conflicts,
       notices: notices,
       peers: peers.map { peer in
         var peer = peer

@@ -90,7 +90,11 @@ struct LiveCompletions {
     case "OPERATION":
       try await answer(ShowHistory.self).operations.map { String($0.id.description.prefix(8)) }
     default:
-      if let kind = Schema.known.kind(named: placeholder.lowercased()) { try await names(kind.name) } else { [] }
+      if let kind = Schema.known.kind(named: placeholder.lowercased()) {
+        try await names(kind.name)
+      } else {
+        []
+      }
     }
   }
 

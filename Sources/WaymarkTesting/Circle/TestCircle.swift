@@ -121,7 +121,8 @@ public final class TestCircle: Sendable {
 
   init(
     _ names: [String], _ premium: Premium, _ until: Date?, _ isSyncing: Bool, _ storage: Storage,
-    _ purchases: PurchasePolicy = .development, _ schema: AppSchema? = nil, on network: InMemoryNetwork, firstMachine: Int
+    _ purchases: PurchasePolicy = .development, _ schema: AppSchema? = nil, on network: InMemoryNetwork,
+    firstMachine: Int
   ) async throws {
     precondition(
       !names.isEmpty && Set(names).count == names.count,

@@ -27,7 +27,8 @@ private struct PackingItem: Record {
     2_417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
     order: [\.name],
     [
-      .reference(1, "trip", \.tripID, to: Trip.self), .text(2, "name", \.name, isRequired: true, charactersMax: 80),
+      .reference(1, "trip", \.tripID, to: Trip.self),
+      .text(2, "name", \.name, isRequired: true, charactersMax: 80),
       .flag(3, "isPacked", \.isPacked),
     ])
 }
@@ -47,7 +48,8 @@ private struct PackingItem: Record {
   }
 
   @Test(arguments: [false, true])
-  func `records of an app have commands like trips, with and without a running node`(runs: Bool) async throws {
+  func `records of an app have commands like trips, with and without a running node`(runs: Bool) async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
@@ -81,7 +83,9 @@ private struct PackingItem: Record {
     #expect(try await alice.text("packing-items").contains("Shoes"))
   }
 
-  @Test func `an export has the records of an app, and imports elsewhere where the kind is known`() async throws {
+  @Test func `an export has the records of an app, and imports elsewhere where the kind is known`()
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)

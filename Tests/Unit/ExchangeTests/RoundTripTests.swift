@@ -71,7 +71,8 @@ struct RoundTripTests {
         return .object(
           members.map { member in
             let isNone = member.key == "organizationId" && nones.contains(member.value)
-            return JSON.Member(member.key, isNone ? .string(FixedRecords.none.id.uuid) : compared(member.value))
+            return JSON.Member(
+              member.key, isNone ? .string(FixedRecords.none.id.uuid) : compared(member.value))
           })
       case .array(let items): return .array(items.map(compared))
       default: return json

@@ -71,14 +71,16 @@ struct AppSchemaTests {
     let reference = try parent.map { AppField(9, "owner", .reference(try #require(KindNumber($0)))) }
     return AppKind(
       number, name, plural: name + "s", parent: parent == nil ? nil : 9,
-      [AppField(1, "name", .text, charactersMax: charactersMax, words: words)] + [reference].compactMap(\.self)
+      [AppField(1, "name", .text, charactersMax: charactersMax, words: words)]
+        + [reference].compactMap(\.self)
         + more)
   }
 
   @Test func `two versions of an app give the union of both, and allow what either allows`() throws {
     let field = AppField(2, "isPacked", .bool)
     let old = try AppSchema(
-      app: "com.a", [Self.kind(2048, "a-item", words: ["light"], charactersMax: 10), Self.kind(2049, "a-bag")])
+      app: "com.a",
+      [Self.kind(2048, "a-item", words: ["light"], charactersMax: 10), Self.kind(2049, "a-bag")])
     let new = try AppSchema(
       app: "com.a", [Self.kind(2048, "a-item", words: ["light", "heavy"], charactersMax: 80, more: [field])])
     let merged = new.merged(with: old)

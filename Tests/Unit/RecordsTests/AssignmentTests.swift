@@ -183,7 +183,9 @@ struct AssignmentTests {
 
   /// Resolves ids only, as the assignments of a value name records.
   private struct IDs: ReferenceResolver {
-    func record(_ kind: KindNumber, named name: String) throws -> RecordID { try #require(RecordID(uuid: name)) }
+    func record(_ kind: KindNumber, named name: String) throws -> RecordID {
+      try #require(RecordID(uuid: name))
+    }
     func key(_ kind: KindNumber, named name: String) throws -> String { name }
   }
 

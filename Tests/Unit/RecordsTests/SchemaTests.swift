@@ -8,7 +8,8 @@ import Wire
 struct SchemaTests {
   @Test func `no number or name is used twice`() {
     #expect(Set(Schema.builtIn.kinds.map(\.number)).count == Schema.builtIn.kinds.count)
-    #expect(Set(Schema.builtIn.kinds.flatMap { [$0.name, $0.plural] }).count == Schema.builtIn.kinds.count * 2)
+    #expect(
+      Set(Schema.builtIn.kinds.flatMap { [$0.name, $0.plural] }).count == Schema.builtIn.kinds.count * 2)
     #expect(Set(Schema.builtIn.kinds.map(\.table)).count == Schema.builtIn.kinds.count)
     let views = Schema.builtIn.kinds.compactMap(\.view)
     #expect(Set(views).count == views.count && views.count == Schema.builtIn.kinds.count - 1)

@@ -31,7 +31,8 @@ struct AppKindTests {
   @Test func `a property that was never written has its default`() async throws {
     let alice = try Node.inMemory(schema: .packing)
     let item = try await alice.save(PackingItem("Tent", in: Self.trip(alice).id))
-    #expect(item.count == 1 && !item.isPacked && item.weight == .light && item.price == nil && item.tags.isEmpty)
+    #expect(
+      item.count == 1 && !item.isPacked && item.weight == .light && item.price == nil && item.tags.isEmpty)
     #expect(try await alice.count(PackingItem.all.filter(\.count == 1 && \.isPacked == false)) == 1)
   }
 
@@ -87,8 +88,12 @@ struct AppKindTests {
     let item = try await alice.save(PackingItem("Tent", in: trip.id))
     try await circle.settle()
     await circle.disconnect("alice", "bob")
-    try await alice.update(PackingItem.self, item.id) { $0.isPacked = true; $0.name = "Tarp" }
-    try await bob.update(PackingItem.self, item.id) { $0.count = 3; $0.name = "Tent for two" }
+    try await alice.update(PackingItem.self, item.id) {
+      $0.isPacked = true; $0.name = "Tarp"
+    }
+    try await bob.update(PackingItem.self, item.id) {
+      $0.count = 3; $0.name = "Tent for two"
+    }
     await circle.connect("alice", "bob")
     try await circle.settle()
     let merged = try #require(try await alice.record(PackingItem.self, item.id))
@@ -155,7 +160,8 @@ struct AppKindTests {
     item.price = Money("120.50", "EUR")
     item = try await alice.save(item)
     let shown = try await alice.withCore { core in
-      try core.store.connection.with("SELECT name, isPacked, price, priceCurrency FROM app_packing_items") { row in
+      try core.store.connection.with("SELECT name, isPacked, price, priceCurrency FROM app_packing_items") {
+        row in
         try row.step() ? [row.text(0), "\(row.integer(1))", row.text(2), row.text(3)] : []
       }
     }
@@ -164,7 +170,9 @@ struct AppKindTests {
 
   // MARK: Devices with other versions
 
-  @Test func `a device without the schema forwards the records, and shows them once it knows the kind`() async throws {
+  @Test func `a device without the schema forwards the records, and shows them once it knows the kind`()
+    async throws
+  {
     let circle = try await TestCircle("alice", "bob", "carol", storage: .directories)
     for name in ["alice", "carol"] { try await circle.reopen(name, schema: .packing) }
     // Bob never has the app, and Alice and Carol never meet.
@@ -173,7 +181,9 @@ struct AppKindTests {
     let item = try await circle["alice"].save(PackingItem("Tent", in: trip.id))
     try await circle.settle()
     #expect(try await circle["carol"].records(PackingItem.all) == [item])
-    let unknown = await #expect(throws: WaymarkError.self) { try await circle["bob"].records(PackingItem.all) }
+    let unknown = await #expect(throws: WaymarkError.self) {
+      try await circle["bob"].records(PackingItem.all)
+    }
     #expect(unknown?.code == .unknownKind)
     // When Bob's node starts again, it has learned the kind from the circle.
     try await circle.reopen("bob")

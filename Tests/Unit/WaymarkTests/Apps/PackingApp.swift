@@ -33,7 +33,8 @@ struct PackingItem: Record {
     2_417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
     order: [\.isPacked, \.name],
     [
-      .reference(1, "trip", \.tripID, to: Trip.self), .text(2, "name", \.name, isRequired: true, charactersMax: 80),
+      .reference(1, "trip", \.tripID, to: Trip.self),
+      .text(2, "name", \.name, isRequired: true, charactersMax: 80),
       .flag(3, "isPacked", \.isPacked), .integer(4, "count", \.count, default: 1),
       .reference(5, "bag", \.bagID, to: PackingBag.self), .word(6, "weight", \.weight, default: .light),
       .money(7, "price", \.price), .date(8, "bought", \.bought), .texts(9, "tags", \.tags),

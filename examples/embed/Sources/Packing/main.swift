@@ -118,7 +118,9 @@ for node in [phone, laptop] {
 }
 try await expect("With premium, the items arrive.") { try await laptop.count(PackingItem.all) == 2 }
 try await expect("The bag is kept, though not shown.") {
-  do { return try await laptop.count(PackingBag.all) < 0 } catch { return (error as? WaymarkError)?.code == .unknownKind }
+  do { return try await laptop.count(PackingBag.all) < 0 } catch {
+    return (error as? WaymarkError)?.code == .unknownKind
+  }
 }
 _ = try await laptop.update(PackingItem.self, tent.id) { $0.name = "Big tent" }
 try await expect("An edit of the older version keeps the item's bag.") {

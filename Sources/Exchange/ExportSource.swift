@@ -226,7 +226,7 @@ package enum Exporter {
   ) -> ExportedFile {
     switch format {
     case .ritualist:
-      var writer = RitualistWriter(source: source, now: now)
+      var writer = RitualistWriter(source: source, now: now, zones: zones)
       return writer.write()
     case .travelingSnails:
       var writer = TravelingSnailsWriter(source: source, now: now, trip: trip)
@@ -308,6 +308,14 @@ extension Value {
     case .null, .bytes, .array: nil
     }
   }
+}
+
+/// Returns a time under its key, and if it has a fraction of a second, its exact form under a key of its own: the other
+/// applications refuse fractions.
+func fileTimes(_ key: String, _ milliseconds: Int64) -> [JSON.Member] {
+  let time = JSON.Member(key, fileTime(milliseconds))
+  guard wholeSecond(milliseconds) != milliseconds else { return [time] }
+  return [time, .init(AddedKeys.exact(key), .string(timeText(milliseconds: milliseconds)))]
 }
 
 /// Returns a time in ISO 8601, in UTC and without fractions, as the other applications expect.

@@ -22,7 +22,8 @@ package struct ImportPlan: Sendable {
       let fields = blobs[kind] ?? kind.fields.filter { $0.type == .blob }
       blobs[kind] = fields
       for field in fields {
-        guard case .bytes(let bytes)? = drafts[index][field.number], !Blob.isInline(byteCount: bytes.count) else {
+        guard case .bytes(let bytes)? = drafts[index][field.number], !Blob.isInline(byteCount: bytes.count)
+        else {
           continue
         }
         drafts[index][field.number] = try keep(bytes)
@@ -109,12 +110,14 @@ struct PlanBuilder {
 
   /// Reports an object's keys that the format does not have.
   mutating func noteUnknownKeys(_ row: JSON, known: Set<String>, in section: String) {
-    for member in row.members ?? [] where !known.contains(member.key) { noteUnknown(member.key, in: section) }
+    noteUnknownKeys((row.members ?? []).map(\.key), known: known, in: section)
   }
 
   /// Reports the keys that the format does not have.
   mutating func noteUnknownKeys(_ keys: [String], known: Set<String>, in section: String) {
-    for key in keys where !known.contains(key) { noteUnknown(key, in: section) }
+    for key in keys where !known.contains(key) && !AddedKeys.contains(key, besides: known) {
+      noteUnknown(key, in: section)
+    }
   }
 
   private mutating func noteUnknown(_ key: String, in section: String) {

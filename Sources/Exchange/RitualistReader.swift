@@ -85,10 +85,18 @@ struct RitualistReader {
     let row = try Row(json)
     var draft = RecordDraft(kind, try row.id())
     try row.read(Self.habitKeys, of: kind, into: &draft)
-    draft[kind.number("kind")] = try habitKind(row)
+    draft[Self.kindField.number] = row.unlessPlaceholder(try habitKind(row), Self.kindField, of: draft)
     try readPlace(row, into: &draft)
     builder.noteUnknownKeys(json, known: Self.allHabitKeys, in: "habits")
     try builder.add(draft, isComplete: true)
+  }
+
+  private static let kindField = field("kind")
+  private static let isEnabledField = field("isLocationEnabled")
+
+  private static func field(_ name: String, of kind: Kind = Kind.habit) -> Field {
+    guard let field = kind.field(named: name) else { preconditionFailure("no field \(name)") }
+    return field
   }
 
   private func habitKind(_ row: Row) throws(RowError) -> Value {
@@ -118,7 +126,8 @@ struct RitualistReader {
     }
     try row.read(Self.placeKeys, of: kind, into: &draft)
     draft[kind.number("location")] = try row.coordinate()
-    draft[kind.number("isLocationEnabled")] = try row.bool("isEnabled").map(Value.bool) ?? .null
+    draft[Self.isEnabledField.number] = row.unlessPlaceholder(
+      try row.bool("isEnabled").map(Value.bool) ?? .null, Self.isEnabledField, of: draft, key: "isEnabled")
     builder.noteUnknownKeys(json, known: Self.allPlaceKeys, in: "locationConfiguration")
   }
 
@@ -170,7 +179,8 @@ struct RitualistReader {
       let row = try Row(profile)
       var draft = RecordDraft(Kind.profile, FixedRecords.profileID)
       try row.read(Self.profileKeys, of: Kind.profile, into: &draft)
-      draft[Kind.profile.number("appearance")] = try reader.appearance(row)
+      let field = Self.field("appearance", of: Kind.profile)
+      draft[field.number] = row.unlessPlaceholder(try reader.appearance(row), field, of: draft)
       reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")
       reader.readAvatar(text, into: &draft)
       reader.readMetadata(text, into: &draft)

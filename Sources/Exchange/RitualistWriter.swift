@@ -7,12 +7,14 @@ import Wire
 struct RitualistWriter {
   private let source: ExportSource
   private let now: Int64
+  private let zones: ZoneOffsets
   private var warnings: [String] = []
   private var files: [FileReference] = []
 
-  init(source: ExportSource, now: Int64) {
+  init(source: ExportSource, now: Int64, zones: ZoneOffsets) {
     self.source = source
     self.now = now
+    self.zones = zones
   }
 
   mutating func write() -> ExportedFile {
@@ -35,18 +37,28 @@ struct RitualistWriter {
   }
 
   /// Returns an object with these fields of a record, which have one part each. Missing values that the format requires
-  /// get placeholders.
+  /// get placeholders, whose keys the object names.
   private func object(_ record: RecordDraft, _ names: [String]) -> JSON {
     var object: JSON = [:]
     for name in names {
       guard let field = record.kind.field(named: name) else {
         preconditionFailure("no field \(name)")
       }
-      object[name] =
-        json(record[field.number] ?? .null, field.type)
-        ?? Placeholders.value(field, of: record).flatMap { json($0, field.type) }
+      let value = record[field.number] ?? .null
+      if case (.timestamp, .integer(let time)) = (field.type, value) {
+        for member in fileTimes(name, time) { object[member.key] = member.value }
+      } else if let json = json(value, field.type) {
+        object[name] = json
+      } else if let placeholder = Placeholders.value(field, of: record).flatMap({ json($0, field.type) }) {
+        addPlaceholder(placeholder, name, to: &object)
+      }
     }
     return object
+  }
+
+  private func addPlaceholder(_ placeholder: JSON, _ key: String, to object: inout JSON) {
+    object[key] = placeholder
+    object[AddedKeys.placeholders] = .array((object[AddedKeys.placeholders]?.array ?? []) + [.string(key)])
   }
 
   private func json(_ value: Value, _ type: FieldType) -> JSON? {
@@ -54,9 +66,18 @@ struct RitualistWriter {
     case (_, .null): nil
     case (.timestamp, .integer(let time)): fileTime(time)
     case (.uuid, _): value.recordID.map { .string($0.uuid) }
+    case (.list(.zoneChanges), .array(let changes)): .array(changes.map(zoneChange))
     case (.list(let shape), _): shape.json(value)
     default: value.fileJSON
     }
+  }
+
+  private func zoneChange(_ change: Value) -> JSON {
+    .object(
+      [
+        .init("fromTimezone", change.part(0).fileJSON ?? ""),
+        .init("toTimezone", change.part(1).fileJSON ?? ""),
+      ] + fileTimes("changedAt", change.part(2).asInteger ?? 0))
   }
 
   // MARK: Profile
@@ -77,11 +98,7 @@ struct RitualistWriter {
   }
 
   private func metadata(_ profile: RecordDraft?) -> JSON {
-    var metadata: JSON = [
-      "profileId": .string((profile?.reference("profileId") ?? FixedRecords.profileID).uuid)
-    ]
-    metadata["lastSynced"] = profile?.integer("lastSynced").map(fileTime)
-    return metadata
+    object(profile ?? RecordDraft(Kind.profile, FixedRecords.profileID), ["profileId", "lastSynced"])
   }
 
   // MARK: Categories
@@ -116,13 +133,21 @@ struct RitualistWriter {
   private func habit(_ habit: RecordDraft) -> JSON {
     var object = object(habit, Self.habitFields)
     object["id"] = .string(habit.id.uuid)
-    object["kind"] = .object([.init(habit.text("kind") ?? "binary", [:])])
+    if let kind = habit.text("kind") {
+      object["kind"] = .object([.init(kind, [:])])
+    } else {
+      addPlaceholder(.object([.init("binary", [:])]), "kind", to: &object)
+    }
     let location = habit.held("location")
     if let latitude = location.part(0).fileJSON, let longitude = location.part(1).fileJSON {
       var place = self.object(habit, Self.placeFields)
       place["latitude"] = latitude
       place["longitude"] = longitude
-      place["isEnabled"] = .bool(habit.bool("isLocationEnabled") ?? true)
+      if let isEnabled = habit.bool("isLocationEnabled") {
+        place["isEnabled"] = .bool(isEnabled)
+      } else {
+        addPlaceholder(true, "isEnabled", to: &place)
+      }
       object["locationConfiguration"] = place
     }
     return object
@@ -132,10 +157,20 @@ struct RitualistWriter {
     guard let habit = log.reference("habitID"), let time = log.held("date").time else { return nil }
     var members: [JSON.Member] = [
       .init("id", .string(log.id.uuid)), .init("habitID", .string(habit.uuid)),
-      .init("date", fileTime(time)),
-      .init("timezone", log.held("date").part(1).fileJSON ?? .string(Placeholders.logZone)),
     ]
+    members += fileTimes("date", time)
+    // A day that does not follow from the time and the zone is a key of our own.
+    let (zone, day) = (log.held("date").part(1).asText, log.held("date").part(2).asText)
+    if let day, day != zones.day(milliseconds: time, zone: zone).description {
+      members.append(.init("day", .string(day)))
+    }
     if let value = log.held("value").fileJSON { members.append(.init("value", value)) }
-    return .object(members)
+    var object: JSON = .object(members)
+    if let zone = log.held("date").part(1).fileJSON {
+      object["timezone"] = zone
+    } else {
+      addPlaceholder(.string(Placeholders.logZone), "timezone", to: &object)
+    }
+    return object
   }
 }

@@ -50,7 +50,7 @@ struct TravelingSnailsReader {
   // MARK: Addresses and organizations
 
   private static let addressKeys = ["street", "city", "state", "country", "postalCode", "formattedAddress"]
-  private static let allAddressKeys = Set(addressKeys + ["id", "latitude", "longitude"])
+  private static let allAddressKeys = Set(addressKeys + ["id", "latitude", "longitude", "hasLocation"])
 
   private mutating func readAddress(_ row: Row) throws(RowError) {
     try builder.add(try address(row, id: try row.id()), isComplete: false)
@@ -60,8 +60,9 @@ struct TravelingSnailsReader {
     var draft = RecordDraft(Kind.address, id)
     try row.read(Self.addressKeys, of: Kind.address, into: &draft)
     let place = try row.coordinate()
-    // In this format, the coordinates 0, 0 mean that the place is unknown.
-    let isUnknown = place == .array([.float(0), .float(0)])
+    // In this format, the coordinates 0, 0 mean that the place is unknown, unless a key of ours says otherwise.
+    let isKnown = try row.bool("hasLocation") ?? false
+    let isUnknown = !isKnown && place == .array([.float(0), .float(0)])
     draft[Kind.address.number("location")] = isUnknown ? .null : place
     builder.noteUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses")
     return draft

@@ -116,14 +116,11 @@ extension ExportSource {
     var part = ExportSource([trip], schema: schema)
     for item in Kind.owners.flatMap({ records($0) }) where item.reference("trip") == id {
       part.add(item)
-      guard
-        let used = item.reference("organizationId").flatMap({ record(Kind.organization, $0) })
-      else {
-        continue
-      }
-      part.add(used)
-      if let address = used.reference("address").flatMap({ record(Kind.address, $0) }) {
-        part.add(address)
+      let organization = item.reference("organizationId").flatMap { record(Kind.organization, $0) }
+      for owner in [item, organization].compactMap(\.self) {
+        part.add(owner)
+        let reference = owner.kind.addressField.flatMap { owner[$0.number]?.recordID }
+        if let address = reference.flatMap({ record(Kind.address, $0) }) { part.add(address) }
       }
     }
     for attachment in records(Kind.attachment) {

@@ -114,14 +114,10 @@ struct PlanBuilder {
   }
 
   /// Reports the keys that the format does not have.
-  mutating func noteUnknownKeys(_ keys: [String], known: Set<String>, in section: String) {
-    for key in keys where !known.contains(key) && !AddedKeys.contains(key, besides: known) {
-      noteUnknown(key, in: section)
+  mutating func noteUnknownKeys(_ keys: [String], known: Set<String> = [], in section: String) {
+    for key in keys where !known.contains(key) {
+      count("\(section): the key \"\(key)\" is unknown and is left out")
     }
-  }
-
-  private mutating func noteUnknown(_ key: String, in section: String) {
-    count("\(section): the key \"\(key)\" is unknown and is left out")
   }
 
   /// Returns the plan of everything collected, and empties the builder so that no record is in memory twice.

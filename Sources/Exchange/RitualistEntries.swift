@@ -90,7 +90,7 @@ struct LogRow: Sendable {
   let offset: Int?
   /// The day, if it does not follow from the time and the zone.
   let day: String?
-  let unknownKeys: [String]
+  let otherKeys: OtherKeys
 
   private static let habitField = Kind.habitEntry.number("habitID")
   private static let dateField = Kind.habitEntry.number("date")
@@ -104,13 +104,15 @@ struct LogRow: Sendable {
   }
 
   var draft: RecordDraft {
-    RecordDraft(
+    var draft = RecordDraft(
       Kind.habitEntry, id,
       ascending: [
         FieldValue(Self.habitField, .bytes(habit.bytes)),
         FieldValue(Self.dateField, date),
         FieldValue(Self.valueField, value.map(Value.float) ?? .null),
       ])
+    draft.keep(otherKeys)
+    return draft
   }
 }
 
@@ -152,16 +154,17 @@ private struct LogPiece: Sendable {
     guard !skippedHabits.contains(habit) else { throw RowError("its habit \(habit.uuid) is left out") }
     var zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
     if zone == Placeholders.logZone, row.namesPlaceholder("timezone") { zone = nil }
+    var otherKeys = OtherKeys()
+    for member in OtherKeys.unknown(json, known: Self.keys) { otherKeys.add(member) }
     return LogRow(
       index: index, id: try row.id(), habit: habit, time: time, value: try row.float("value"), zone: zone,
       offset: zone.flatMap { zones.seconds(time, $0) }, day: try row.text("day"),
-      unknownKeys: json.members?.map(\.key).filter {
-        !Self.keys.contains($0) && !AddedKeys.contains($0, besides: Self.keys)
-      } ?? [])
+      otherKeys: otherKeys)
   }
 
   // MARK: Rows of the usual form
 
+  private static let noKeys = OtherKeys()
   private static let idKey = flatKey("id")
   private static let habitKey = flatKey("habitID")
   private static let dateKey = flatKey("date")
@@ -190,7 +193,7 @@ private struct LogPiece: Sendable {
     items.pass(to: end)
     return LogRow(
       index: index, id: id, habit: habit, time: time, value: value, zone: zone,
-      offset: zone.flatMap { zones.seconds(time, $0) }, day: nil, unknownKeys: [])
+      offset: zone.flatMap { zones.seconds(time, $0) }, day: nil, otherKeys: Self.noKeys)
   }
 }
 

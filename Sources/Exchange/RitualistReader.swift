@@ -69,14 +69,14 @@ struct RitualistReader {
     var draft = RecordDraft(Kind.category, RecordID(kind: Kind.category, key: key))
     try row.read(Self.categoryKeys, of: Kind.category, into: &draft)
     draft[Kind.category.number("key")] = .text(key)
-    builder.noteUnknownKeys(json, known: Set(Self.categoryKeys + ["id"]), in: "categories")
+    builder.keepUnknownKeys(json, known: Set(Self.categoryKeys + ["id"]), in: "categories", of: &draft)
     try builder.add(draft, isComplete: true)
   }
 
   private static let habitKeys = [
     "name", "colorHex", "emoji", "unitLabel", "dailyTarget", "schedule", "reminders", "startDate", "endDate",
     "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes", "lastCompletedDate",
-    "archivedDate", "priorityLevel",
+    "archivedDate", "priorityLevel", "lastGeofenceTriggerDate",
   ]
   private static let allHabitKeys = Set(habitKeys + ["id", "kind", "locationConfiguration"])
 
@@ -87,7 +87,7 @@ struct RitualistReader {
     try row.read(Self.habitKeys, of: kind, into: &draft)
     draft[Self.kindField.number] = row.unlessPlaceholder(try habitKind(row), Self.kindField, of: draft)
     try readPlace(row, into: &draft)
-    builder.noteUnknownKeys(json, known: Self.allHabitKeys, in: "habits")
+    builder.keepUnknownKeys(json, known: Self.allHabitKeys, in: "habits", of: &draft)
     try builder.add(draft, isComplete: true)
   }
 
@@ -128,7 +128,8 @@ struct RitualistReader {
     draft[kind.number("location")] = try row.coordinate()
     draft[Self.isEnabledField.number] = row.unlessPlaceholder(
       try row.bool("isEnabled").map(Value.bool) ?? .null, Self.isEnabledField, of: draft, key: "isEnabled")
-    builder.noteUnknownKeys(json, known: Self.allPlaceKeys, in: "locationConfiguration")
+    let key = "locationConfiguration"
+    builder.keepUnknownKeys(json, known: Self.allPlaceKeys, in: key, inside: key, of: &draft)
   }
 
   // MARK: Logs
@@ -139,7 +140,7 @@ struct RitualistReader {
     let logs = RitualistEntries(text, zones, without: skippedHabits)
     for (index, error) in logs.refused { builder.skip(Location("habitLogs", index), error.reason) }
     for row in logs.rows {
-      builder.noteUnknownKeys(row.unknownKeys, known: [], in: "habitLogs")
+      builder.note(kept: row.otherKeys.members.map(\.key), leftOut: row.otherKeys.leftOut, in: "habitLogs")
       note(row)
     }
     builder.add(checked: logs.drafts)
@@ -164,7 +165,7 @@ struct RitualistReader {
 
   private static let profileKeys = [
     "name", "currentTimezone", "homeTimezone", "displayTimezoneMode", "timezoneChangeHistory", "createdAt",
-    "updatedAt",
+    "updatedAt", "gender", "ageGroup",
   ]
   private static let allProfileKeys = Set(profileKeys + ["appearance"])
 
@@ -181,7 +182,7 @@ struct RitualistReader {
       try row.read(Self.profileKeys, of: Kind.profile, into: &draft)
       let field = Self.field("appearance", of: Kind.profile)
       draft[field.number] = row.unlessPlaceholder(try reader.appearance(row), field, of: draft)
-      reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")
+      reader.builder.keepUnknownKeys(profile, known: Self.allProfileKeys, in: "profile", of: &draft)
       reader.readAvatar(text, into: &draft)
       reader.readMetadata(text, into: &draft)
       try reader.builder.add(draft, isComplete: true)
@@ -219,7 +220,8 @@ struct RitualistReader {
     guard let metadata = text["syncMetadata"], !metadata.isNull else { return }
     attempt(Location("syncMetadata")) { (reader) throws(RowError) in
       try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
-      reader.builder.noteUnknownKeys(metadata, known: ["profileId", "lastSynced"], in: "syncMetadata")
+      let (key, known): (String, Set) = ("syncMetadata", ["profileId", "lastSynced"])
+      reader.builder.keepUnknownKeys(metadata, known: known, in: key, inside: key, of: &draft)
     }
   }
 }

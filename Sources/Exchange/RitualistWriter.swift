@@ -21,7 +21,9 @@ struct RitualistWriter {
     var file: JSON = ["exportedAt": fileTime(now)]
     let profile = source.record(Kind.profile, FixedRecords.profileID)
     if let profile, profile.text("name") != nil {
-      file["profile"] = object(profile, Self.profileFields)
+      var object = object(profile, Self.profileFields)
+      object.addOtherKeys(of: profile, besides: ["syncMetadata"])
+      file["profile"] = object
     } else {
       warnings.append("there is no profile to export")
     }
@@ -84,7 +86,7 @@ struct RitualistWriter {
 
   private static let profileFields = [
     "name", "appearance", "currentTimezone", "homeTimezone", "displayTimezoneMode",
-    "timezoneChangeHistory", "createdAt", "updatedAt",
+    "timezoneChangeHistory", "createdAt", "updatedAt", "gender", "ageGroup",
   ]
 
   private mutating func avatar(_ profile: RecordDraft) -> JSON? {
@@ -98,7 +100,10 @@ struct RitualistWriter {
   }
 
   private func metadata(_ profile: RecordDraft?) -> JSON {
-    object(profile ?? RecordDraft(Kind.profile, FixedRecords.profileID), ["profileId", "lastSynced"])
+    let profile = profile ?? RecordDraft(Kind.profile, FixedRecords.profileID)
+    var metadata = object(profile, ["profileId", "lastSynced"])
+    metadata.addOtherKeys(of: profile, inside: "syncMetadata")
+    return metadata
   }
 
   // MARK: Categories
@@ -111,6 +116,7 @@ struct RitualistWriter {
     source.records(Kind.category) { $0.integer("order") ?? 0 }.map { category in
       var object = object(category, Self.categoryFields)
       object["id"] = .string(category.text("key") ?? category.id.uuid)
+      object.addOtherKeys(of: category)
       return object
     }
   }
@@ -122,7 +128,7 @@ struct RitualistWriter {
     "endDate",
     "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes",
     "lastCompletedDate",
-    "archivedDate", "priorityLevel",
+    "archivedDate", "priorityLevel", "lastGeofenceTriggerDate",
   ]
   private static let placeFields = [
     "radius", "triggerType", "frequency", "locationLabel", "lastTriggerDate",
@@ -148,8 +154,10 @@ struct RitualistWriter {
       } else {
         addPlaceholder(true, "isEnabled", to: &place)
       }
+      place.addOtherKeys(of: habit, inside: "locationConfiguration")
       object["locationConfiguration"] = place
     }
+    object.addOtherKeys(of: habit, besides: ["locationConfiguration"])
     return object
   }
 
@@ -171,6 +179,7 @@ struct RitualistWriter {
     } else {
       addPlaceholder(.string(Placeholders.logZone), "timezone", to: &object)
     }
+    object.addOtherKeys(of: log)
     return object
   }
 }

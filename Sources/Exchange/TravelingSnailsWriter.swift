@@ -17,6 +17,11 @@ struct TravelingSnailsWriter {
   private var usedItems: Set<RecordID> = []
   /// The organizations to which the exported items refer.
   private var usedOrganizations: Set<RecordID> = []
+  /// The addresses of the exported items.
+  private var usedAddresses: Set<RecordID> = []
+
+  /// The key of a lodging's or an activity's own address, as the application spells it.
+  static let placeAddressKey = "customAddresss"
 
   init(source: ExportSource, now: Int64, trip: RecordID?) {
     self.source = source
@@ -88,7 +93,7 @@ struct TravelingSnailsWriter {
       members.append(.init(section.ids, .array(rows.map { .string($0.id.uuid) })))
       members.append(.init(section.rows, .array(rows.map { item($0) })))
     }
-    return .object(members)
+    return row(members, of: trip)
   }
 
   /// Returns the sum over all items as Traveling Snails computes it, without regard to currencies.
@@ -117,8 +122,18 @@ struct TravelingSnailsWriter {
       members += word(item, "type") + text(item, ["confirmation"])
     } else {
       members += text(item, ["reservation", "customLocationName"]) + flag(item, "hideLocation")
+      if let address = item.reference("address").flatMap({ source.record(Kind.address, $0) }) {
+        usedAddresses.insert(address.id)
+        members.append(.init(Self.placeAddressKey, self.address(address)))
+      }
     }
-    return .object(members)
+    return row(members, of: item)
+  }
+
+  private func row(_ members: [JSON.Member], of record: RecordDraft) -> JSON {
+    var row: JSON = .object(members)
+    row.addOtherKeys(of: record)
+    return row
   }
 
   private func word(_ record: RecordDraft, _ name: String) -> [JSON.Member] {
@@ -168,14 +183,14 @@ struct TravelingSnailsWriter {
   private func organization(_ record: RecordDraft) -> JSON {
     let name = record.id == FixedRecords.noneID ? FixedRecords.noneName : record.text("name") ?? ""
     let address = record.reference("address").flatMap { source.record(Kind.address, $0) }
-    return .object(
+    return row(
       [.init("id", .string(record.id.uuid)), .init("name", .string(name))]
         + text(record, ["phone", "email", "website", "logoURL", "cachedLogoFilename"])
-        + [.init("address", address.map(self.address) ?? .null)])
+        + [.init("address", address.map(self.address) ?? .null)], of: record)
   }
 
   private func addresses(_ organizations: [RecordDraft]) -> [JSON] {
-    let used = Set(organizations.compactMap { $0.reference("address") })
+    let used = usedAddresses.union(organizations.compactMap { $0.reference("address") })
     return source.records(Kind.address).filter { onlyTrip == nil || used.contains($0.id) }.map(
       address)
   }
@@ -184,13 +199,13 @@ struct TravelingSnailsWriter {
     let location = record.held("location")
     // The application itself writes 0, 0 for an unknown place, so a place that is really there is marked.
     let isZero = location == .array([.float(0), .float(0)])
-    return .object(
+    return row(
       [.init("id", .string(record.id.uuid))]
         + text(record, ["street", "city", "state", "country", "postalCode", "formattedAddress"])
         + [
           .init("latitude", location.part(0).fileJSON ?? 0),
           .init("longitude", location.part(1).fileJSON ?? 0),
-        ] + (isZero ? [.init("hasLocation", true)] : []))
+        ] + (isZero ? [.init("hasLocation", true)] : []), of: record)
   }
 
   // MARK: Attachments
@@ -231,6 +246,6 @@ struct TravelingSnailsWriter {
       warnings.append(
         "the data of attachment \(record.id.uuid) is incomplete on this device and is left out")
     }
-    return .object(members)
+    return row(members, of: record)
   }
 }

@@ -116,14 +116,11 @@ extension ExportSource {
     var part = ExportSource([trip], schema: schema)
     for item in Kind.owners.flatMap({ records($0) }) where item.reference("trip") == id {
       part.add(item)
-      guard
-        let used = item.reference("organizationId").flatMap({ record(Kind.organization, $0) })
-      else {
-        continue
-      }
-      part.add(used)
-      if let address = used.reference("address").flatMap({ record(Kind.address, $0) }) {
-        part.add(address)
+      let organization = item.reference("organizationId").flatMap { record(Kind.organization, $0) }
+      for owner in [item, organization].compactMap(\.self) {
+        part.add(owner)
+        let reference = owner.kind.addressField.flatMap { owner[$0.number]?.recordID }
+        if let address = reference.flatMap({ record(Kind.address, $0) }) { part.add(address) }
       }
     }
     for attachment in records(Kind.attachment) {
@@ -226,7 +223,7 @@ package enum Exporter {
   ) -> ExportedFile {
     switch format {
     case .ritualist:
-      var writer = RitualistWriter(source: source, now: now)
+      var writer = RitualistWriter(source: source, now: now, zones: zones)
       return writer.write()
     case .travelingSnails:
       var writer = TravelingSnailsWriter(source: source, now: now, trip: trip)
@@ -308,6 +305,14 @@ extension Value {
     case .null, .bytes, .array: nil
     }
   }
+}
+
+/// Returns a time under its key, and if it has a fraction of a second, its exact form under a key of its own: the other
+/// applications refuse fractions.
+func fileTimes(_ key: String, _ milliseconds: Int64) -> [JSON.Member] {
+  let time = JSON.Member(key, fileTime(milliseconds))
+  guard wholeSecond(milliseconds) != milliseconds else { return [time] }
+  return [time, .init(AddedKeys.exact(key), .string(timeText(milliseconds: milliseconds)))]
 }
 
 /// Returns a time in ISO 8601, in UTC and without fractions, as the other applications expect.

@@ -110,16 +110,14 @@ struct PlanBuilder {
 
   /// Reports an object's keys that the format does not have.
   mutating func noteUnknownKeys(_ row: JSON, known: Set<String>, in section: String) {
-    for member in row.members ?? [] where !known.contains(member.key) { noteUnknown(member.key, in: section) }
+    noteUnknownKeys((row.members ?? []).map(\.key), known: known, in: section)
   }
 
   /// Reports the keys that the format does not have.
-  mutating func noteUnknownKeys(_ keys: [String], known: Set<String>, in section: String) {
-    for key in keys where !known.contains(key) { noteUnknown(key, in: section) }
-  }
-
-  private mutating func noteUnknown(_ key: String, in section: String) {
-    count("\(section): the key \"\(key)\" is unknown and is left out")
+  mutating func noteUnknownKeys(_ keys: [String], known: Set<String> = [], in section: String) {
+    for key in keys where !known.contains(key) {
+      count("\(section): the key \"\(key)\" is unknown and is left out")
+    }
   }
 
   /// Returns the plan of everything collected, and empties the builder so that no record is in memory twice.

@@ -1,8 +1,11 @@
 package import Records
 package import Wire
 
-/// Values that mean "no value" in formats that require one. The writers use them for missing values, and the
-/// readers treat them as missing.
+/// Values that mean "no value" in formats that require one.
+///
+/// Traveling Snails reads a missing key as its own default value, so its writer leaves such keys out. Ritualist refuses a
+/// file that lacks a required key. Its writer therefore writes a placeholder and names its key in `AddedKeys.placeholders`,
+/// and the reader treats it as missing as long as the value is unchanged.
 package enum Placeholders {
   /// 0001-01-01T00:00:00Z
   static let distantPast: Int64 = -62_135_596_800_000
@@ -50,4 +53,24 @@ package enum Placeholders {
   ]
 
   private static let place: [String: Value] = ["paid": .text("none"), "hideLocation": .bool(false)]
+}
+
+/// Keys that Waymark adds to the rows of other applications' formats, so that an import of its own exports gives exactly
+/// the exported values. The applications ignore them.
+enum AddedKeys {
+  /// The key of a list that names the keys of the row whose values are placeholders.
+  static let placeholders = "placeholders"
+
+  /// Returns the key of the exact form of a value that the format rounds: `exactStart` for `start`.
+  static func exact(_ key: String) -> String { exactPrefix + key.prefix(1).uppercased() + key.dropFirst() }
+
+  private static let exactPrefix = "exact"
+
+  /// Whether Waymark adds a key to rows that have these keys.
+  static func contains(_ key: String, besides known: Set<String>) -> Bool {
+    if key == placeholders { return true }
+    guard key.hasPrefix(exactPrefix) else { return false }
+    let rest = key.dropFirst(exactPrefix.count)
+    return known.contains(rest.prefix(1).lowercased() + rest.dropFirst())
+  }
 }

@@ -88,7 +88,9 @@ struct LogRow: Sendable {
   let zone: String?
   /// Seconds east of UTC; nil if the zone is unknown or missing.
   let offset: Int?
-  let unknownKeys: [String]
+  /// The day, if it does not follow from the time and the zone.
+  let day: String?
+  let otherKeys: OtherKeys
 
   private static let habitField = Kind.habitEntry.number("habitID")
   private static let dateField = Kind.habitEntry.number("date")
@@ -96,16 +98,21 @@ struct LogRow: Sendable {
 
   var isZoneKnown: Bool { zone == nil || offset != nil }
 
+  private var date: Value {
+    if let day { return .array([.integer(time), zone.map(Value.text) ?? .null, .text(day)]) }
+    return .datedInstant(milliseconds: time, zone: zone, zones: ZoneOffsets { [offset] _, _ in offset })
+  }
+
   var draft: RecordDraft {
-    RecordDraft(
+    var draft = RecordDraft(
       Kind.habitEntry, id,
       ascending: [
         FieldValue(Self.habitField, .bytes(habit.bytes)),
-        FieldValue(
-          Self.dateField,
-          .datedInstant(milliseconds: time, zone: zone, zones: ZoneOffsets { [offset] _, _ in offset })),
+        FieldValue(Self.dateField, date),
         FieldValue(Self.valueField, value.map(Value.float) ?? .null),
       ])
+    draft.keep(otherKeys)
+    return draft
   }
 }
 
@@ -138,22 +145,26 @@ private struct LogPiece: Sendable {
 
   // MARK: Any row
 
-  private static let keys = ["id", "habitID", "date", "value", "timezone"]
+  private static let keys: Set = ["id", "habitID", "date", "value", "timezone", "day"]
 
   private func row(_ json: JSON, _ index: Int) throws(RowError) -> LogRow {
     let row = try Row(json)
     guard let habit = try row.identifier("habitID") else { throw RowError("it has no habitID") }
     guard let time = try row.time("date") else { throw RowError("it has no date") }
     guard !skippedHabits.contains(habit) else { throw RowError("its habit \(habit.uuid) is left out") }
-    let zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
+    var zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
+    if zone == Placeholders.logZone, row.namesPlaceholder("timezone") { zone = nil }
+    var otherKeys = OtherKeys()
+    for member in OtherKeys.unknown(json, known: Self.keys) { otherKeys.add(member) }
     return LogRow(
       index: index, id: try row.id(), habit: habit, time: time, value: try row.float("value"), zone: zone,
-      offset: zone.flatMap { zones.seconds(time, $0) },
-      unknownKeys: json.members?.map(\.key).filter { !Self.keys.contains($0) } ?? [])
+      offset: zone.flatMap { zones.seconds(time, $0) }, day: try row.text("day"),
+      otherKeys: otherKeys)
   }
 
   // MARK: Rows of the usual form
 
+  private static let noKeys = OtherKeys()
   private static let idKey = flatKey("id")
   private static let habitKey = flatKey("habitID")
   private static let dateKey = flatKey("date")
@@ -182,7 +193,7 @@ private struct LogPiece: Sendable {
     items.pass(to: end)
     return LogRow(
       index: index, id: id, habit: habit, time: time, value: value, zone: zone,
-      offset: zone.flatMap { zones.seconds(time, $0) }, unknownKeys: [])
+      offset: zone.flatMap { zones.seconds(time, $0) }, day: nil, otherKeys: Self.noKeys)
   }
 }
 

@@ -69,14 +69,14 @@ struct RitualistReader {
     var draft = RecordDraft(Kind.category, RecordID(kind: Kind.category, key: key))
     try row.read(Self.categoryKeys, of: Kind.category, into: &draft)
     draft[Kind.category.number("key")] = .text(key)
-    builder.noteUnknownKeys(json, known: Set(Self.categoryKeys + ["id"]), in: "categories")
+    builder.keepUnknownKeys(json, known: Set(Self.categoryKeys + ["id"]), in: "categories", of: &draft)
     try builder.add(draft, isComplete: true)
   }
 
   private static let habitKeys = [
     "name", "colorHex", "emoji", "unitLabel", "dailyTarget", "schedule", "reminders", "startDate", "endDate",
     "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes", "lastCompletedDate",
-    "archivedDate", "priorityLevel",
+    "archivedDate", "priorityLevel", "lastGeofenceTriggerDate",
   ]
   private static let allHabitKeys = Set(habitKeys + ["id", "kind", "locationConfiguration"])
 
@@ -85,10 +85,18 @@ struct RitualistReader {
     let row = try Row(json)
     var draft = RecordDraft(kind, try row.id())
     try row.read(Self.habitKeys, of: kind, into: &draft)
-    draft[kind.number("kind")] = try habitKind(row)
+    draft[Self.kindField.number] = row.unlessPlaceholder(try habitKind(row), Self.kindField, of: draft)
     try readPlace(row, into: &draft)
-    builder.noteUnknownKeys(json, known: Self.allHabitKeys, in: "habits")
+    builder.keepUnknownKeys(json, known: Self.allHabitKeys, in: "habits", of: &draft)
     try builder.add(draft, isComplete: true)
+  }
+
+  private static let kindField = field("kind")
+  private static let isEnabledField = field("isLocationEnabled")
+
+  private static func field(_ name: String, of kind: Kind = Kind.habit) -> Field {
+    guard let field = kind.field(named: name) else { preconditionFailure("no field \(name)") }
+    return field
   }
 
   private func habitKind(_ row: Row) throws(RowError) -> Value {
@@ -118,8 +126,10 @@ struct RitualistReader {
     }
     try row.read(Self.placeKeys, of: kind, into: &draft)
     draft[kind.number("location")] = try row.coordinate()
-    draft[kind.number("isLocationEnabled")] = try row.bool("isEnabled").map(Value.bool) ?? .null
-    builder.noteUnknownKeys(json, known: Self.allPlaceKeys, in: "locationConfiguration")
+    draft[Self.isEnabledField.number] = row.unlessPlaceholder(
+      try row.bool("isEnabled").map(Value.bool) ?? .null, Self.isEnabledField, of: draft, key: "isEnabled")
+    let key = "locationConfiguration"
+    builder.keepUnknownKeys(json, known: Self.allPlaceKeys, in: key, inside: key, of: &draft)
   }
 
   // MARK: Logs
@@ -130,7 +140,7 @@ struct RitualistReader {
     let logs = RitualistEntries(text, zones, without: skippedHabits)
     for (index, error) in logs.refused { builder.skip(Location("habitLogs", index), error.reason) }
     for row in logs.rows {
-      builder.noteUnknownKeys(row.unknownKeys, known: [], in: "habitLogs")
+      builder.note(kept: row.otherKeys.members.map(\.key), leftOut: row.otherKeys.leftOut, in: "habitLogs")
       note(row)
     }
     builder.add(checked: logs.drafts)
@@ -155,7 +165,7 @@ struct RitualistReader {
 
   private static let profileKeys = [
     "name", "currentTimezone", "homeTimezone", "displayTimezoneMode", "timezoneChangeHistory", "createdAt",
-    "updatedAt",
+    "updatedAt", "gender", "ageGroup",
   ]
   private static let allProfileKeys = Set(profileKeys + ["appearance"])
 
@@ -170,8 +180,9 @@ struct RitualistReader {
       let row = try Row(profile)
       var draft = RecordDraft(Kind.profile, FixedRecords.profileID)
       try row.read(Self.profileKeys, of: Kind.profile, into: &draft)
-      draft[Kind.profile.number("appearance")] = try reader.appearance(row)
-      reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")
+      let field = Self.field("appearance", of: Kind.profile)
+      draft[field.number] = row.unlessPlaceholder(try reader.appearance(row), field, of: draft)
+      reader.builder.keepUnknownKeys(profile, known: Self.allProfileKeys, in: "profile", of: &draft)
       reader.readAvatar(text, into: &draft)
       reader.readMetadata(text, into: &draft)
       try reader.builder.add(draft, isComplete: true)
@@ -209,7 +220,8 @@ struct RitualistReader {
     guard let metadata = text["syncMetadata"], !metadata.isNull else { return }
     attempt(Location("syncMetadata")) { (reader) throws(RowError) in
       try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
-      reader.builder.noteUnknownKeys(metadata, known: ["profileId", "lastSynced"], in: "syncMetadata")
+      let (key, known): (String, Set) = ("syncMetadata", ["profileId", "lastSynced"])
+      reader.builder.keepUnknownKeys(metadata, known: known, in: key, inside: key, of: &draft)
     }
   }
 }

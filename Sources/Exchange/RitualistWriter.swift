@@ -7,19 +7,23 @@ import Wire
 struct RitualistWriter {
   private let source: ExportSource
   private let now: Int64
+  private let zones: ZoneOffsets
   private var warnings: [String] = []
   private var files: [FileReference] = []
 
-  init(source: ExportSource, now: Int64) {
+  init(source: ExportSource, now: Int64, zones: ZoneOffsets) {
     self.source = source
     self.now = now
+    self.zones = zones
   }
 
   mutating func write() -> ExportedFile {
     var file: JSON = ["exportedAt": fileTime(now)]
     let profile = source.record(Kind.profile, FixedRecords.profileID)
     if let profile, profile.text("name") != nil {
-      file["profile"] = object(profile, Self.profileFields)
+      var object = object(profile, Self.profileFields)
+      object.addOtherKeys(of: profile, besides: ["syncMetadata"])
+      file["profile"] = object
     } else {
       warnings.append("there is no profile to export")
     }
@@ -35,18 +39,28 @@ struct RitualistWriter {
   }
 
   /// Returns an object with these fields of a record, which have one part each. Missing values that the format requires
-  /// get placeholders.
+  /// get placeholders, whose keys the object names.
   private func object(_ record: RecordDraft, _ names: [String]) -> JSON {
     var object: JSON = [:]
     for name in names {
       guard let field = record.kind.field(named: name) else {
         preconditionFailure("no field \(name)")
       }
-      object[name] =
-        json(record[field.number] ?? .null, field.type)
-        ?? Placeholders.value(field, of: record).flatMap { json($0, field.type) }
+      let value = record[field.number] ?? .null
+      if case (.timestamp, .integer(let time)) = (field.type, value) {
+        for member in fileTimes(name, time) { object[member.key] = member.value }
+      } else if let json = json(value, field.type) {
+        object[name] = json
+      } else if let placeholder = Placeholders.value(field, of: record).flatMap({ json($0, field.type) }) {
+        addPlaceholder(placeholder, name, to: &object)
+      }
     }
     return object
+  }
+
+  private func addPlaceholder(_ placeholder: JSON, _ key: String, to object: inout JSON) {
+    object[key] = placeholder
+    object[AddedKeys.placeholders] = .array((object[AddedKeys.placeholders]?.array ?? []) + [.string(key)])
   }
 
   private func json(_ value: Value, _ type: FieldType) -> JSON? {
@@ -54,16 +68,25 @@ struct RitualistWriter {
     case (_, .null): nil
     case (.timestamp, .integer(let time)): fileTime(time)
     case (.uuid, _): value.recordID.map { .string($0.uuid) }
+    case (.list(.zoneChanges), .array(let changes)): .array(changes.map(zoneChange))
     case (.list(let shape), _): shape.json(value)
     default: value.fileJSON
     }
+  }
+
+  private func zoneChange(_ change: Value) -> JSON {
+    .object(
+      [
+        .init("fromTimezone", change.part(0).fileJSON ?? ""),
+        .init("toTimezone", change.part(1).fileJSON ?? ""),
+      ] + fileTimes("changedAt", change.part(2).asInteger ?? 0))
   }
 
   // MARK: Profile
 
   private static let profileFields = [
     "name", "appearance", "currentTimezone", "homeTimezone", "displayTimezoneMode",
-    "timezoneChangeHistory", "createdAt", "updatedAt",
+    "timezoneChangeHistory", "createdAt", "updatedAt", "gender", "ageGroup",
   ]
 
   private mutating func avatar(_ profile: RecordDraft) -> JSON? {
@@ -77,10 +100,9 @@ struct RitualistWriter {
   }
 
   private func metadata(_ profile: RecordDraft?) -> JSON {
-    var metadata: JSON = [
-      "profileId": .string((profile?.reference("profileId") ?? FixedRecords.profileID).uuid)
-    ]
-    metadata["lastSynced"] = profile?.integer("lastSynced").map(fileTime)
+    let profile = profile ?? RecordDraft(Kind.profile, FixedRecords.profileID)
+    var metadata = object(profile, ["profileId", "lastSynced"])
+    metadata.addOtherKeys(of: profile, inside: "syncMetadata")
     return metadata
   }
 
@@ -94,6 +116,7 @@ struct RitualistWriter {
     source.records(Kind.category) { $0.integer("order") ?? 0 }.map { category in
       var object = object(category, Self.categoryFields)
       object["id"] = .string(category.text("key") ?? category.id.uuid)
+      object.addOtherKeys(of: category)
       return object
     }
   }
@@ -105,7 +128,7 @@ struct RitualistWriter {
     "endDate",
     "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes",
     "lastCompletedDate",
-    "archivedDate", "priorityLevel",
+    "archivedDate", "priorityLevel", "lastGeofenceTriggerDate",
   ]
   private static let placeFields = [
     "radius", "triggerType", "frequency", "locationLabel", "lastTriggerDate",
@@ -116,15 +139,25 @@ struct RitualistWriter {
   private func habit(_ habit: RecordDraft) -> JSON {
     var object = object(habit, Self.habitFields)
     object["id"] = .string(habit.id.uuid)
-    object["kind"] = .object([.init(habit.text("kind") ?? "binary", [:])])
+    if let kind = habit.text("kind") {
+      object["kind"] = .object([.init(kind, [:])])
+    } else {
+      addPlaceholder(.object([.init("binary", [:])]), "kind", to: &object)
+    }
     let location = habit.held("location")
     if let latitude = location.part(0).fileJSON, let longitude = location.part(1).fileJSON {
       var place = self.object(habit, Self.placeFields)
       place["latitude"] = latitude
       place["longitude"] = longitude
-      place["isEnabled"] = .bool(habit.bool("isLocationEnabled") ?? true)
+      if let isEnabled = habit.bool("isLocationEnabled") {
+        place["isEnabled"] = .bool(isEnabled)
+      } else {
+        addPlaceholder(true, "isEnabled", to: &place)
+      }
+      place.addOtherKeys(of: habit, inside: "locationConfiguration")
       object["locationConfiguration"] = place
     }
+    object.addOtherKeys(of: habit, besides: ["locationConfiguration"])
     return object
   }
 
@@ -132,10 +165,21 @@ struct RitualistWriter {
     guard let habit = log.reference("habitID"), let time = log.held("date").time else { return nil }
     var members: [JSON.Member] = [
       .init("id", .string(log.id.uuid)), .init("habitID", .string(habit.uuid)),
-      .init("date", fileTime(time)),
-      .init("timezone", log.held("date").part(1).fileJSON ?? .string(Placeholders.logZone)),
     ]
+    members += fileTimes("date", time)
+    // A day that does not follow from the time and the zone is a key of our own.
+    let (zone, day) = (log.held("date").part(1).asText, log.held("date").part(2).asText)
+    if let day, day != zones.day(milliseconds: time, zone: zone).description {
+      members.append(.init("day", .string(day)))
+    }
     if let value = log.held("value").fileJSON { members.append(.init("value", value)) }
-    return .object(members)
+    var object: JSON = .object(members)
+    if let zone = log.held("date").part(1).fileJSON {
+      object["timezone"] = zone
+    } else {
+      addPlaceholder(.string(Placeholders.logZone), "timezone", to: &object)
+    }
+    object.addOtherKeys(of: log)
+    return object
   }
 }

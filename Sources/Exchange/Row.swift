@@ -51,7 +51,16 @@ struct Row {
     guard let time = value.string.flatMap({ WrittenTime($0) })?.milliseconds else {
       throw refused(key, value, "a time such as 2026-05-03T15:00:00Z")
     }
-    return time
+    return exactTime(key, of: time) ?? time
+  }
+
+  /// Returns the exact form of a time, from a key of its own; nil if it differs from the time by a second or more, because
+  /// another program may have changed the time alone.
+  private func exactTime(_ key: String, of time: Int64) -> Int64? {
+    guard let exact = present(AddedKeys.exact(key))?.string.flatMap({ WrittenTime($0) })?.milliseconds,
+      wholeSecond(exact) == time
+    else { return nil }
+    return exact
   }
 
   /// Parses the UUID under a key; nil if it is missing, or if it is empty and `emptyTextIsNull` is true.
@@ -86,7 +95,9 @@ struct Row {
       return .integer(number)
     case .list(let shape):
       guard let value = present(key) else { return .null }
-      guard let list = shape.value(value) else { throw refused(key, value, shape.expectation) }
+      guard let list = shape.value(try exactTimes(value, of: shape)) else {
+        throw refused(key, value, shape.expectation)
+      }
       return list
     case .instant, .datedInstant, .money, .coordinate, .owner, .blob, .bytes, .any:
       preconditionFailure("\(key) is read by a function of its own")
@@ -97,8 +108,39 @@ struct Row {
   func read(_ names: [String], of kind: Kind, into draft: inout RecordDraft) throws(RowError) {
     for name in names {
       guard let field = kind.field(named: name) else { preconditionFailure("no field \(name)") }
-      draft[field.number] = try value(field)
+      draft[field.number] = unlessPlaceholder(try value(field), field, of: draft)
     }
+  }
+
+  /// Returns a value as read; null if it is the placeholder of its field, and the row says so.
+  ///
+  /// - Parameters:
+  ///   - draft: the fields of the row that precede this one.
+  ///   - key: the key of the value; nil for the name of the field.
+  func unlessPlaceholder(_ value: Value, _ field: Field, of draft: RecordDraft, key: String? = nil) -> Value {
+    let isPlaceholder = value == Placeholders.value(field, of: draft) && namesPlaceholder(key ?? field.name)
+    return isPlaceholder ? .null : value
+  }
+
+  /// Whether the row says that the value of a key is a placeholder.
+  func namesPlaceholder(_ key: String) -> Bool {
+    present(AddedKeys.placeholders)?.array?.contains { $0.string == key } ?? false
+  }
+
+  /// Returns a list with the exact times of its items, for a shape whose items have times.
+  private func exactTimes(_ list: JSON, of shape: ListShape) throws(RowError) -> JSON {
+    guard shape == .zoneChanges, let items = list.array else { return list }
+    var exact: [JSON] = []
+    for item in items {
+      guard item[AddedKeys.exact("changedAt")] != nil, let time = try Row(item).time("changedAt") else {
+        exact.append(item)
+        continue
+      }
+      var item = item
+      item["changedAt"] = .string(timeText(milliseconds: time))
+      exact.append(item)
+    }
+    return .array(exact)
   }
 
   /// Returns a time and its zone; null if the time is missing or a placeholder.

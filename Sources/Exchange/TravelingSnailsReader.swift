@@ -50,7 +50,7 @@ struct TravelingSnailsReader {
   // MARK: Addresses and organizations
 
   private static let addressKeys = ["street", "city", "state", "country", "postalCode", "formattedAddress"]
-  private static let allAddressKeys = Set(addressKeys + ["id", "latitude", "longitude"])
+  private static let allAddressKeys = Set(addressKeys + ["id", "latitude", "longitude", "hasLocation"])
 
   private mutating func readAddress(_ row: Row) throws(RowError) {
     try builder.add(try address(row, id: try row.id()), isComplete: false)
@@ -60,10 +60,11 @@ struct TravelingSnailsReader {
     var draft = RecordDraft(Kind.address, id)
     try row.read(Self.addressKeys, of: Kind.address, into: &draft)
     let place = try row.coordinate()
-    // In this format, the coordinates 0, 0 mean that the place is unknown.
-    let isUnknown = place == .array([.float(0), .float(0)])
+    // In this format, the coordinates 0, 0 mean that the place is unknown, unless a key of ours says otherwise.
+    let isKnown = try row.bool("hasLocation") ?? false
+    let isUnknown = !isKnown && place == .array([.float(0), .float(0)])
     draft[Kind.address.number("location")] = isUnknown ? .null : place
-    builder.noteUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses")
+    builder.keepUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses", of: &draft)
     return draft
   }
 
@@ -78,8 +79,8 @@ struct TravelingSnailsReader {
     let isNone = try row.text("name") == FixedRecords.noneName
     var draft = RecordDraft(kind, isNone ? FixedRecords.noneID : sourceID)
     try row.read(Self.organizationKeys, of: kind, into: &draft)
-    draft[kind.number("address")] = try addressReference(row, organization: sourceID)
-    builder.noteUnknownKeys(row.json, known: Self.allOrganizationKeys, in: "organizations")
+    draft[kind.number("address")] = try addressReference(row, "address", of: Kind.organization, sourceID)
+    builder.keepUnknownKeys(row.json, known: Self.allOrganizationKeys, in: "organizations", of: &draft)
     guard isNone else { return try builder.add(draft, isComplete: false) }
     noneIDs.insert(sourceID)
     try addNone(draft)
@@ -101,26 +102,32 @@ struct TravelingSnailsReader {
     if !merged.fields.isEmpty { builder.put([merged]) }
   }
 
-  /// Returns a reference to the address inside an organization, which is usually in the list of addresses too.
-  private mutating func addressReference(_ row: Row, organization: RecordID) throws(RowError) -> Value {
-    guard let json = row.present("address") else { return .null }
+  /// Returns a reference to the address inside another row, which is usually in the list of addresses too.
+  ///
+  /// - Parameters:
+  ///   - key: the key of the address.
+  ///   - kind: the kind of the other row.
+  ///   - id: the id of the other row.
+  private mutating func addressReference(
+    _ row: Row, _ key: String, of kind: Kind, _ id: RecordID
+  ) throws(RowError) -> Value {
+    guard let json = row.present(key) else { return .null }
+    let owner = "\(kind.name) \(id.uuid)"
     let inner: Row
     do throws(RowError) {
       inner = try Row(json, emptyTextIsNull: true)
-      let id =
-        try inner.identifier("id")
-        ?? RecordID(kind: Kind.address, key: "organization \(organization.uuid)")
+      let id = try inner.identifier("id") ?? RecordID(kind: Kind.address, key: owner)
       let draft = try address(inner, id: id)
       if let listed = builder.draft(Kind.address, id) {
         if listed != draft {
-          builder.count("organizations: an address differs from the one in \"addresses\", which is used")
+          builder.count("\(kind.plural): an address differs from the one in \"addresses\", which is used")
         }
       } else {
         try builder.add(draft, isComplete: false)
       }
       return .bytes(id.bytes)
     } catch {
-      throw RowError("address: \(error.reason)")
+      throw RowError("\(key): \(error.reason)")
     }
   }
 
@@ -147,7 +154,7 @@ struct TravelingSnailsReader {
     if draft[kind.number("name")] == .null { draft[kind.number("name")] = .text("") }
     draft[kind.number("startDate")] = try date(row, "startDate", has: "hasStartDate")
     draft[kind.number("endDate")] = try date(row, "endDate", has: "hasEndDate")
-    builder.noteUnknownKeys(row.json, known: Self.allTripKeys, in: "trips")
+    builder.keepUnknownKeys(row.json, known: Self.allTripKeys, in: "trips", of: &draft)
     try builder.add(draft, isComplete: false)
     var total: ExactDecimal? = .zero
     for section in Self.sections {
@@ -189,7 +196,7 @@ struct TravelingSnailsReader {
   private static let allItemKeys = Set(
     transportationKeys + placeKeys + [
       "id", "start", "end", "startTZId", "endTZId", "cost", "exactCost", "currency",
-      "organizationId",
+      "organizationId", TravelingSnailsWriter.placeAddressKey,
     ])
 
   private mutating func item(_ row: Row, _ kind: Kind, trip: RecordID) throws(RowError) -> RecordDraft {
@@ -202,7 +209,11 @@ struct TravelingSnailsReader {
     draft[kind.number("end")] = try row.instant("end", zone: "endTZId")
     draft[kind.number("cost")] = try row.money("cost", exact: "exactCost", currency: "currency")
     draft[kind.number("organizationId")] = try organization(row)
-    builder.noteUnknownKeys(row.json, known: Self.allItemKeys, in: kind.plural)
+    if let address = kind.addressField {
+      draft[address.number] = try addressReference(
+        row, TravelingSnailsWriter.placeAddressKey, of: kind, draft.id)
+    }
+    builder.keepUnknownKeys(row.json, known: Self.allItemKeys, in: kind.plural, of: &draft)
     return draft
   }
 
@@ -238,7 +249,7 @@ struct TravelingSnailsReader {
     var draft = RecordDraft(kind, try row.id())
     try row.read(Self.attachmentKeys, of: kind, into: &draft)
     draft[kind.number("parent")] = try owner(row)
-    builder.noteUnknownKeys(row.json, known: Self.allAttachmentKeys, in: "attachments")
+    builder.keepUnknownKeys(row.json, known: Self.allAttachmentKeys, in: "attachments", of: &draft)
     guard let bytes = try row.bytes("fileData") else {
       // An attachment without data in the file leaves the data that Waymark already has unchanged.
       return try builder.add(draft, isComplete: false)

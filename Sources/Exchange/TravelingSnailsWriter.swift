@@ -4,6 +4,9 @@ import Records
 import Wire
 
 /// Writes Traveling Snails' JSON export, which has empty strings for missing references and texts.
+///
+/// Other missing values have no key. The application then uses its default: no cost is 0 there, and an item without times
+/// is at the time of the import, because the application has no items without times. Waymark reads them as missing.
 struct TravelingSnailsWriter {
   private let source: ExportSource
   private let now: Int64
@@ -14,6 +17,11 @@ struct TravelingSnailsWriter {
   private var usedItems: Set<RecordID> = []
   /// The organizations to which the exported items refer.
   private var usedOrganizations: Set<RecordID> = []
+  /// The addresses of the exported items.
+  private var usedAddresses: Set<RecordID> = []
+
+  /// The key of a lodging's or an activity's own address, as the application spells it.
+  static let placeAddressKey = "customAddresss"
 
   init(source: ExportSource, now: Int64, trip: RecordID?) {
     self.source = source
@@ -72,20 +80,20 @@ struct TravelingSnailsWriter {
     var members: [JSON.Member] =
       [.init("id", .string(trip.id.uuid))] + text(trip, ["name", "notes"])
     members += [
-      .init("createdDate", fileTime(trip.integer("createdDate") ?? 0)),
-      .init("startDate", start.map(fileTime) ?? fileTime(Placeholders.distantPast)),
-      .init("hasStartDate", .bool(start != nil)),
-      .init("endDate", end.map(fileTime) ?? fileTime(Placeholders.distantFuture)),
-      .init("hasEndDate", .bool(end != nil)),
+      .init("hasStartDate", .bool(start != nil)), .init("hasEndDate", .bool(end != nil)),
       .init("totalCost", total(items.values.flatMap { $0 })),
-      .init("isProtected", .bool(trip.bool("isProtected") ?? false)),
     ]
+    members += time(trip, "createdDate")
+    // The application itself writes these two where the flags say that there is no date.
+    members += fileTimes("startDate", start ?? Placeholders.distantPast)
+    members += fileTimes("endDate", end ?? Placeholders.distantFuture)
+    members += flag(trip, "isProtected")
     for section in Self.sections {
       let rows = items[section.kind] ?? []
       members.append(.init(section.ids, .array(rows.map { .string($0.id.uuid) })))
       members.append(.init(section.rows, .array(rows.map { item($0) })))
     }
-    return .object(members)
+    return row(members, of: trip)
   }
 
   /// Returns the sum over all items as Traveling Snails computes it, without regard to currencies.
@@ -108,34 +116,49 @@ struct TravelingSnailsWriter {
     var members: [JSON.Member] =
       [.init("id", .string(item.id.uuid))] + text(item, ["name", "notes"])
     members += instant(item, "start", zone: "startTZId") + instant(item, "end", zone: "endTZId")
-    members += price(item)
-    members += [
-      .init("paid", .string(item.text("paid") ?? "none")),
-      .init("organizationId", .string(organization?.uuid ?? "")),
-    ]
+    members += price(item) + word(item, "paid")
+    members.append(.init("organizationId", .string(organization?.uuid ?? "")))
     if item.kind == Kind.transportation {
-      members.append(.init("type", .string(item.text("type") ?? "car")))
-      members += text(item, ["confirmation"])
+      members += word(item, "type") + text(item, ["confirmation"])
     } else {
-      members += text(item, ["reservation", "customLocationName"])
-      members.append(.init("hideLocation", .bool(item.bool("hideLocation") ?? false)))
+      members += text(item, ["reservation", "customLocationName"]) + flag(item, "hideLocation")
+      if let address = item.reference("address").flatMap({ source.record(Kind.address, $0) }) {
+        usedAddresses.insert(address.id)
+        members.append(.init(Self.placeAddressKey, self.address(address)))
+      }
     }
-    return .object(members)
+    return row(members, of: item)
+  }
+
+  private func row(_ members: [JSON.Member], of record: RecordDraft) -> JSON {
+    var row: JSON = .object(members)
+    row.addOtherKeys(of: record)
+    return row
+  }
+
+  private func word(_ record: RecordDraft, _ name: String) -> [JSON.Member] {
+    record.text(name).map { [.init(name, .string($0))] } ?? []
+  }
+
+  private func flag(_ record: RecordDraft, _ name: String) -> [JSON.Member] {
+    record.bool(name).map { [.init(name, .bool($0))] } ?? []
+  }
+
+  private func time(_ record: RecordDraft, _ name: String) -> [JSON.Member] {
+    record.integer(name).map { fileTimes(name, $0) } ?? []
   }
 
   private func instant(_ item: RecordDraft, _ key: String, zone: String) -> [JSON.Member] {
     let value = item.held(key)
-    return [
-      .init(key, value.time.map(fileTime) ?? fileTime(Placeholders.distantPast)),
-      .init(zone, value.part(1).fileJSON ?? ""),
-    ]
+    guard let time = value.time else { return [] }
+    return fileTimes(key, time) + (value.part(1).fileJSON.map { [.init(zone, $0)] } ?? [])
   }
 
   /// Returns a price with its exact digits and its currency. Traveling Snails has no currencies and ignores the key for
   /// them, but a Waymark import uses it.
   private func price(_ item: RecordDraft) -> [JSON.Member] {
     let cost = item.held("cost")
-    guard case .text(let amount) = cost.part(0) else { return [.init("cost", 0)] }
+    guard case .text(let amount) = cost.part(0) else { return [] }
     var price = [JSON.Member("cost", .number(amount))]
     // An importer assumes that a number with more than 15 digits went through a binary float.
     if ExactDecimal(jsonNumber: amount)?.description != amount {
@@ -160,27 +183,29 @@ struct TravelingSnailsWriter {
   private func organization(_ record: RecordDraft) -> JSON {
     let name = record.id == FixedRecords.noneID ? FixedRecords.noneName : record.text("name") ?? ""
     let address = record.reference("address").flatMap { source.record(Kind.address, $0) }
-    return .object(
+    return row(
       [.init("id", .string(record.id.uuid)), .init("name", .string(name))]
         + text(record, ["phone", "email", "website", "logoURL", "cachedLogoFilename"])
-        + [.init("address", address.map(self.address) ?? .null)])
+        + [.init("address", address.map(self.address) ?? .null)], of: record)
   }
 
   private func addresses(_ organizations: [RecordDraft]) -> [JSON] {
-    let used = Set(organizations.compactMap { $0.reference("address") })
+    let used = usedAddresses.union(organizations.compactMap { $0.reference("address") })
     return source.records(Kind.address).filter { onlyTrip == nil || used.contains($0.id) }.map(
       address)
   }
 
   private func address(_ record: RecordDraft) -> JSON {
     let location = record.held("location")
-    return .object(
+    // The application itself writes 0, 0 for an unknown place, so a place that is really there is marked.
+    let isZero = location == .array([.float(0), .float(0)])
+    return row(
       [.init("id", .string(record.id.uuid))]
         + text(record, ["street", "city", "state", "country", "postalCode", "formattedAddress"])
         + [
           .init("latitude", location.part(0).fileJSON ?? 0),
           .init("longitude", location.part(1).fileJSON ?? 0),
-        ])
+        ] + (isZero ? [.init("hasLocation", true)] : []), of: record)
   }
 
   // MARK: Attachments
@@ -203,9 +228,9 @@ struct TravelingSnailsWriter {
       [.init("id", .string(record.id.uuid))]
       + text(
         record, ["fileName", "originalFileName", "mimeType", "fileExtension", "fileDescription"])
+    if let size = record.integer("fileSize") { members.append(.init("fileSize", .integer(size))) }
+    members += time(record, "createdDate")
     members += [
-      .init("fileSize", .integer(record.integer("fileSize") ?? 0)),
-      .init("createdDate", fileTime(record.integer("createdDate") ?? 0)),
       .init("parentType", .string(kind?.name ?? "")),
       .init("parentId", .string(parent.part(1).recordID?.uuid ?? "")),
     ]
@@ -221,6 +246,6 @@ struct TravelingSnailsWriter {
       warnings.append(
         "the data of attachment \(record.id.uuid) is incomplete on this device and is left out")
     }
-    return .object(members)
+    return row(members, of: record)
   }
 }

@@ -20,7 +20,7 @@ package struct FieldGuide: Hashable, Sendable {
 
 extension Kind {
   /// The fields that a person can type for records of this kind, in the order of the help. Fields that the program itself
-  /// maintains are left out, and so are the parts of an organization's address, which are typed as its own.
+  /// maintains are left out. The parts of a record's address are typed as its own.
   package func fieldGuides(_ schema: Schema) -> [FieldGuide] {
     fields.filter { $0.type != .bytes && !$0.isInternal }.flatMap { field -> [FieldGuide] in
       switch field.type {

@@ -56,6 +56,8 @@ extension Kind {
     Field(26, "lastTriggerDate", .timestamp, ["last_trigger"], isInternal: true),
     Field(27, "lastEntryTriggerDate", .timestamp, ["last_entry_trigger"], isInternal: true),
     Field(28, "lastExitTriggerDate", .timestamp, ["last_exit_trigger"], isInternal: true),
+    otherKeys(29),
+    Field(30, "lastGeofenceTriggerDate", .timestamp, ["last_geofence_trigger"], isInternal: true),
   ]
 
   package static let category = Kind(
@@ -75,6 +77,7 @@ extension Kind {
       Field(
         8, "personalityWeights", .list(.weights), ["personality_weights"], Rule(itemsMax: 100),
         isInternal: true),
+      otherKeys(9),
     ],
     listing: KindListing(
       title: .first(["name", "key"]),
@@ -94,7 +97,7 @@ extension Kind {
       Field(
         2, "date", .datedInstant, ["date", "zone", "day"], parts: ["date", "timezone", "day"],
         .required),
-      Field(3, "value", .float, ["value"], .numbers(-1_000_000...1_000_000)),
+      Field(3, "value", .float, ["value"], .numbers(-1_000_000...1_000_000)), otherKeys(4),
     ],
     listing: KindListing(
       title: .all(["habitName", "day"]),
@@ -121,7 +124,9 @@ extension Kind {
       Field(8, "createdAt", .timestamp, ["created"], isInternal: true),
       Field(9, "avatar", .blob, ["avatar", "avatar_id", "avatar_bytes"]),
       Field(10, "profileId", .uuid, ["profile_id"], isInternal: true),
-      Field(11, "lastSynced", .timestamp, ["last_synced"], isInternal: true),
+      Field(11, "lastSynced", .timestamp, ["last_synced"], isInternal: true), otherKeys(12),
+      Field(13, "gender", .text, ["gender"], .text(100)),
+      Field(14, "ageGroup", .text, ["age_group"], .text(100)),
     ])
 
   package static let setting = Kind(

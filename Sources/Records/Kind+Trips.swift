@@ -13,7 +13,7 @@ extension Kind {
       Field(3, "createdDate", .timestamp, ["created"], initial: .now, isInternal: true),
       Field(4, "startDate", .timestamp, ["start_date"]),
       Field(5, "endDate", .timestamp, ["end_date"]),
-      Field(6, "isProtected", .bool, ["is_protected"], initial: .value(.bool(false))),
+      Field(6, "isProtected", .bool, ["is_protected"], initial: .value(.bool(false))), otherKeys(7),
     ],
     listing: KindListing(
       columns: [
@@ -44,6 +44,7 @@ extension Kind {
       Field(
         11, "type", .text, ["type"],
         .words("train", "plane", "boat", "car", "bicycle", "walking")),
+      otherKeys(12),
     ],
     listing: itemListing(
       .init(
@@ -69,7 +70,7 @@ extension Kind {
       Field(4, "website", .text, ["website"], .text(4_000)),
       Field(5, "logoURL", .text, ["logo_url"], .text(4_000)),
       Field(6, "cachedLogoFilename", .text, ["cached_logo_filename"], .text(1_000), isInternal: true),
-      Field(7, "address", .reference(KindNumbers.address), ["address_id"]),
+      Field(7, "address", .reference(KindNumbers.address), ["address_id"]), otherKeys(8),
     ],
     listing: KindListing(
       columns: [
@@ -88,7 +89,7 @@ extension Kind {
       Field(4, "country", .text, ["country"], .text(1_000)),
       Field(5, "postalCode", .text, ["postal_code"], .text(1_000)),
       Field(6, "location", .coordinate, ["latitude", "longitude"], parts: ["latitude", "longitude"]),
-      Field(7, "formattedAddress", .text, ["formatted_address"], .text(4_000)),
+      Field(7, "formattedAddress", .text, ["formatted_address"], .text(4_000)), otherKeys(8),
     ])
 
   package static let attachment = Kind(
@@ -104,7 +105,7 @@ extension Kind {
       Field(6, "fileExtension", .text, ["file_extension"], .text(1_000), isInternal: true),
       Field(7, "createdDate", .timestamp, ["created"], initial: .now, isInternal: true),
       Field(8, "fileDescription", .text, ["file_description"], .text(10_000)),
-      Field(9, "fileData", .blob, ["file_data", "file_id", "file_bytes"]),
+      Field(9, "fileData", .blob, ["file_data", "file_id", "file_bytes"]), otherKeys(10),
     ],
     listing: KindListing(
       title: .first(["originalFileName", "fileName"]),
@@ -144,8 +145,15 @@ extension Kind {
   private static let placeFields = [
     Field(10, "reservation", .text, ["reservation"], .text(1_000)),
     Field(11, "customLocationName", .text, ["custom_location_name"], .text(1_000)),
-    Field(12, "hideLocation", .bool, ["hide_location"], initial: .value(.bool(false))),
+    Field(12, "hideLocation", .bool, ["hide_location"], initial: .value(.bool(false))), otherKeys(13),
+    Field(14, "address", .reference(KindNumbers.address), ["address_id"]),
   ]
+
+  /// The keys of an imported row that Waymark does not know, as the text of a JSON object. An export in the same format
+  /// writes them back.
+  static func otherKeys(_ number: FieldNumber) -> Field {
+    Field(number, "otherKeys", .text, ["other_keys"], .text(Limits.otherKeysBytesMax), isInternal: true)
+  }
 
   private static let itemOrder: [ListOrder] = [.ascending("start"), .ascending("name")]
 

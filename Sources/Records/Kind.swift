@@ -70,6 +70,10 @@ package final class Kind: Sendable {
     return nil
   }
 
+  /// The field that refers to the record's address; nil for a kind without addresses. An address is typed and shown as
+  /// part of the record.
+  package var addressField: Field? { fields.first { $0.type == .reference(KindNumbers.address) } }
+
   /// Returns the position of a field in `fields`.
   package func position(of number: FieldNumber) -> Int? { positions[number] }
 

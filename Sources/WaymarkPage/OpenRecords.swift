@@ -27,7 +27,8 @@ struct OpenRecords {
     hidden = organizations(false).subtracting(organizations(true))
     let known = try node.records(Organization.all) + node.deleted(Organization.self).map(\.record)
     func addresses(_ isHidden: Bool) -> Set<UUID> {
-      Set(known.filter { hidden.contains($0.id) == isHidden }.compactMap(\.addressID))
+      let places = items.filter { open.contains($0.tripID) != isHidden }.compactMap(\.placeAddressID)
+      return Set(known.filter { hidden.contains($0.id) == isHidden }.compactMap(\.addressID) + places)
     }
     hidden.formUnion(addresses(true).subtracting(addresses(false)))
   }

@@ -24,8 +24,9 @@ struct TripReferences {
     return found.id == Organization.none ? nil : found
   }
 
-  func address(of organization: Organization?) -> Address? {
-    organization?.addressID.flatMap { addresses[$0] }
+  /// The address of the place itself, or else that of the organization.
+  func address(of item: any TripItem) -> Address? {
+    (item.placeAddressID ?? organization(of: item)?.addressID).flatMap { addresses[$0] }
   }
 
   func files(of item: TimelineItem) -> [TripPage.File] {
@@ -49,7 +50,7 @@ extension TripPage {
     let trip = overview.trip
     let days = trip.localDays(timeline) ?? overview.days
     let countries = timeline.compactMap { item in
-      references.address(of: references.organization(of: item.item))?.country
+      references.address(of: item.item)?.country
     }.filter { !$0.isEmpty }
     self.init(
       id: trip.id, name: trip.name, notes: hasDetails ? trip.notes : "", isProtected: trip.isProtected,
@@ -83,7 +84,7 @@ extension TripPage.Item {
       case .transportation(let item): (.transportation, item.type, "", item.confirmation)
       case .activity(let item): (.activity, nil, item.customLocationName, item.reservation)
       }
-    let place = ownPlace.isEmpty ? references.address(of: organization)?.line : ownPlace
+    let place = ownPlace.isEmpty ? references.address(of: item)?.line : ownPlace
     self.init(
       kind: kind, id: item.id, name: item.name,
       start: item.start.map { TripPage.LocalTime($0, item.startZone) },

@@ -16,6 +16,7 @@ package enum Limits {
   // MARK: Content
   package static let inlineBytesMax = 32 * 1024
   package static let attachmentBytesMax = 16 * 1024 * 1024
+  package static let otherKeysBytesMax = 16 * 1024
   package static let settingsKeysMax = 1_024
   package static let settingsBytesMax = 1024 * 1024
   package static let appsMax = 16

@@ -191,15 +191,14 @@ package struct Eraser {
         leastClock: leastClock))
   }
 
-  /// Returns the record that has a field: the given one, or the address of an organization, which is typed as part of
-  /// the organization.
+  /// Returns the record that has a field: the given one, or its address, which is typed as part of it.
   private func holder(of name: String, _ row: RecordRow) throws -> (RecordRow, Kind) {
     guard let kind = store.schema.kind(row.key.kind) else {
       throw WaymarkError.usage("This version does not know the fields of \(store.schema.name(row.key.kind)).")
     }
-    guard kind == Kind.organization, kind.field(named: name) == nil,
+    guard let reference = kind.addressField, kind.field(named: name) == nil,
       Kind.address.field(named: name) != nil,
-      let id = row[kind.number("address")]?.asRecordID,
+      let id = row[reference.number]?.asRecordID,
       let address = try store.record(RecordKey(kind: KindNumbers.address, id: id))
     else { return (row, kind) }
     return (address, Kind.address)
@@ -376,7 +375,7 @@ extension Store {
 
 extension Kind {
   /// Whether records of this kind can refer to an address.
-  fileprivate var hasAddress: Bool { fields.contains(where: \.type.isAddress) }
+  fileprivate var hasAddress: Bool { addressField != nil }
 
   /// Returns the address that a value of a field refers to.
   fileprivate func address(in field: FieldNumber, _ value: Value) -> RecordKey? {

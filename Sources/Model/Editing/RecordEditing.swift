@@ -97,10 +97,12 @@ struct RecordEditing {
         extra.append((AttachmentInput.dataField, file.value))
       }
     }
-    if kind.number == FixedRecords.organization {
-      let address = own.filter { Kind.address.field(named: $0.name) != nil && $0.name != "address" }
+    if let reference = kind.addressField {
+      let address = own.filter {
+        Kind.address.field(named: $0.name) != nil && kind.field(named: $0.name) == nil
+      }
       own.removeAll { pair in address.contains { $0.name == pair.name } }
-      if !address.isEmpty { try self.address(address, held, &extra, &given.others) }
+      if !address.isEmpty { try self.address(address, reference, held, &extra, &given.others) }
     }
     // Values that the user typed take precedence over those that are determined by the file.
     let typed = try values(kind, held, own)
@@ -108,13 +110,12 @@ struct RecordEditing {
     return given
   }
 
-  /// Adds the entries that write an organization's address, which is a separate record but is typed as part of the
-  /// organization.
+  /// Adds the entries that write a record's address, which is a separate record but is typed as part of the one that
+  /// refers to it.
   private func address(
-    _ pairs: [(name: String, value: String)], _ held: RecordRow?,
+    _ pairs: [(name: String, value: String)], _ reference: Field, _ held: RecordRow?,
     _ extra: inout [(field: FieldNumber, value: Value)], _ others: inout [EntryDraft]
   ) throws {
-    guard let reference = Kind.organization.field(named: "address") else { return }
     let heldID = held.flatMap { $0[reference.number]?.asRecordID }
     let record = try heldID.flatMap { try store.visible(Kind.address, $0) }
     let fields = try values(Kind.address, record, pairs)

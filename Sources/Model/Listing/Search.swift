@@ -84,9 +84,9 @@ package struct Search {
   /// which is not shown as a record of its own.
   private func condition(_ kind: Kind) throws -> RecordQuery.Condition? {
     var terms = kind.searchedFields.map { RecordQuery.Condition($0.number, .containsFolded(text)) }
-    if kind == Kind.organization {
+    if let reference = kind.addressField {
       let addresses = try addresses().map { ColumnValue.blob($0.key.id.bytes) }
-      if !addresses.isEmpty { terms.append(.init(kind.number("address"), .isOne(of: addresses))) }
+      if !addresses.isEmpty { terms.append(.init(reference.number, .isOne(of: addresses))) }
     }
     return terms.isEmpty ? nil : .any(terms)
   }
@@ -113,7 +113,7 @@ package struct Search {
     for field in kind.searchedFields {
       if let value = row.text(field.number), FoldedText.contains(value, folded) { return (field.name, value) }
     }
-    guard kind == Kind.organization, let id = row[kind.number("address")]?.asRecordID,
+    guard let reference = kind.addressField, let id = row[reference.number]?.asRecordID,
       let address = try store.visible(Kind.address, id)
     else { return ("", "") }
     return ("address", try found(Kind.address, address).value)
@@ -143,7 +143,7 @@ extension Kind {
 
   private static let unsearchedNames: Set<String> = [
     "key", "suggestionId", "mimeType", "fileExtension", "cachedLogoFilename", "logoURL", "currentTimezone",
-    "homeTimezone", "displayTimezoneMode",
+    "homeTimezone", "displayTimezoneMode", "otherKeys",
   ]
 }
 

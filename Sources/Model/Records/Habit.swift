@@ -94,6 +94,7 @@ public struct Habit: Record {
       .text("locationLabel", \.place.label), .field("lastTriggerDate", \.place.lastTriggerDate),
       .field("lastEntryTriggerDate", \.place.lastEntryTriggerDate),
       .field("lastExitTriggerDate", \.place.lastExitTriggerDate),
+      .field("lastGeofenceTriggerDate", \.place.lastGeofenceTriggerDate),
     ])
 }
 

@@ -60,6 +60,8 @@ public struct HabitLocation: Hashable, Sendable {
   public var lastEntryTriggerDate: Date?
   /// The time when leaving the place last triggered the reminder.
   public var lastExitTriggerDate: Date?
+  /// The time when the device's region monitoring last triggered the reminder, as recorded by the app.
+  public var lastGeofenceTriggerDate: Date?
 
   /// Creates a value without a place.
   public init() {}

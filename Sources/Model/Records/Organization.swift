@@ -47,7 +47,7 @@ public struct Organization: Record {
     ])
 }
 
-/// The address of an organization.
+/// The address of an organization, a place to stay or an activity.
 public struct Address: Record {
   public let id: UUID
   /// The street and house number.

@@ -58,6 +58,10 @@ public struct Profile: Record {
   public var profileID: UUID?
   /// The time when the app last synced, as recorded by the app.
   public var lastSynced: Date?
+  /// The user's gender as the app names it, at most 100 characters long; empty if it is not set.
+  public var gender = ""
+  /// The user's age group as the app names it, at most 100 characters long; empty if it is not set.
+  public var ageGroup = ""
   public var origin = RecordOrigin()
 
   /// Creates an empty profile. The given id is ignored, because there is only one profile.
@@ -73,7 +77,7 @@ public struct Profile: Record {
       .text("homeTimezone", \.homeTimezone), .field("displayTimezoneMode", \.displayZone, absent: .current),
       .field("timezoneChangeHistory", \.zoneChanges, absent: []), .field("createdAt", \.createdDate),
       .field("updatedAt", \.updatedDate), .field("profileId", \.profileID),
-      .field("lastSynced", \.lastSynced),
+      .field("lastSynced", \.lastSynced), .text("gender", \.gender), .text("ageGroup", \.ageGroup),
     ])
 }
 

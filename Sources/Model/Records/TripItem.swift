@@ -26,6 +26,11 @@ public protocol TripItem: Record {
   var organizationID: UUID? { get set }
 }
 
+extension TripItem {
+  /// The id of the place's own address; nil if the item has none, or is a journey.
+  package var placeAddressID: UUID? { (self as? Lodging)?.addressID ?? (self as? Activity)?.addressID }
+}
+
 /// A place to stay during a trip.
 public struct Lodging: TripItem {
   public let id: UUID
@@ -54,6 +59,8 @@ public struct Lodging: TripItem {
   public var reservation = ""
   /// The name of the place, if the place is not the address of the organization.
   public var customLocationName = ""
+  /// The id of the place's own ``Address``, which is a separate record; nil if there is none.
+  public var addressID: UUID?
   /// Whether the app hides the place on its maps.
   public var hideLocation = false
   public var origin = RecordOrigin()
@@ -87,6 +94,7 @@ public struct Lodging: TripItem {
       .field("organizationId", \.organizationID),
       .text("reservation", \.reservation), .text("customLocationName", \.customLocationName),
       .field("hideLocation", \.hideLocation, absent: false),
+      .field("address", \.addressID),
     ])
 }
 
@@ -180,6 +188,8 @@ public struct Activity: TripItem {
   public var reservation = ""
   /// The name of the place, if the place is not the address of the organization.
   public var customLocationName = ""
+  /// The id of the place's own ``Address``, which is a separate record; nil if there is none.
+  public var addressID: UUID?
   /// Whether the app hides the place on its maps.
   public var hideLocation = false
   public var origin = RecordOrigin()
@@ -213,5 +223,6 @@ public struct Activity: TripItem {
       .field("organizationId", \.organizationID),
       .text("reservation", \.reservation), .text("customLocationName", \.customLocationName),
       .field("hideLocation", \.hideLocation, absent: false),
+      .field("address", \.addressID),
     ])
 }

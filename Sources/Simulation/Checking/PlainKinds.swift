@@ -92,23 +92,25 @@ enum PlainKinds {
   // MARK: Fields: number, type, columns
 
   private static let trip =
-    "1 text name;2 text notes;3 integer created;4 integer start_date;5 integer end_date;6 bool is_protected"
+    "1 text name;2 text notes;3 integer created;4 integer start_date;5 integer end_date;6 bool is_protected;"
+    + "7 text other_keys"
   private static let item =
     "1 uuid trip_id;2 text name;3 instant starts starts_zone;4 instant ends ends_zone;"
     + "5 money cost_amount cost_currency;6 text paid;7 text notes;8 uuid organization_id;"
   private static let lodging =
-    item + "10 text reservation;11 text custom_location_name;12 bool hide_location"
-  private static let transportation = item + "10 text confirmation;11 text type"
+    item + "10 text reservation;11 text custom_location_name;12 bool hide_location;13 text other_keys;"
+    + "14 uuid address_id"
+  private static let transportation = item + "10 text confirmation;11 text type;12 text other_keys"
   private static let organization =
     "1 text name;2 text phone;3 text email;4 text website;5 text logo_url;6 text cached_logo_filename;"
-    + "7 uuid address_id"
+    + "7 uuid address_id;8 text other_keys"
   private static let address =
     "1 text street;2 text city;3 text state;4 text country;5 text postal_code;"
-    + "6 coordinate latitude longitude;7 text formatted_address"
+    + "6 coordinate latitude longitude;7 text formatted_address;8 text other_keys"
   private static let attachment =
     "1 owner parent_kind parent_id;2 text file_name;3 text original_file_name;4 integer file_size;"
     + "5 text mime_type;6 text file_extension;7 integer created;8 text file_description;"
-    + "9 blob file_data file_id file_bytes"
+    + "9 blob file_data file_id file_bytes;10 text other_keys"
   private static let habit =
     "1 text name;2 text color;3 text emoji;4 text kind;5 text unit_label;6 float daily_target;"
     + "7 schedule schedule;8 reminders reminders;9 integer start_date;10 integer end_date;11 bool is_active;"
@@ -116,15 +118,16 @@ enum PlainKinds {
     + "17 integer last_completed;18 integer archived;19 integer priority_level;"
     + "20 coordinate latitude longitude;21 float radius;22 text trigger_type;23 frequency frequency;"
     + "24 bool is_location_enabled;25 text location_label;26 integer last_trigger;"
-    + "27 integer last_entry_trigger;28 integer last_exit_trigger"
+    + "27 integer last_entry_trigger;28 integer last_exit_trigger;29 text other_keys;"
+    + "30 integer last_geofence_trigger"
   private static let category =
     "1 text key;2 text name;3 text display_name;4 text emoji;5 integer display_order;6 bool is_active;"
-    + "7 bool is_predefined;8 weights personality_weights"
-  private static let log = "1 uuid habit_id;2 dated date zone day;3 float value"
+    + "7 bool is_predefined;8 weights personality_weights;9 text other_keys"
+  private static let log = "1 uuid habit_id;2 dated date zone day;3 float value;4 text other_keys"
   private static let profileFields =
     "1 integer updated;2 text name;3 text appearance;4 text current_zone;5 text home_zone;"
     + "6 text display_zone_mode;7 zones zone_changes;8 integer created;9 blob avatar avatar_id avatar_bytes;"
-    + "10 uuid profile_id;11 integer last_synced"
+    + "10 uuid profile_id;11 integer last_synced;12 text other_keys;13 text gender;14 text age_group"
 
   private static func kind(
     _ number: Int, _ table: String, _ view: String?, _ parent: PlainKind.Parent?, _ fields: String

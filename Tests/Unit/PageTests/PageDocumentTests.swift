@@ -138,7 +138,10 @@ import WaymarkTesting
     trip.isProtected = true
     _ = try await node.save(trip)
     let cake = try await node.save(Activity(name: "Cake", tripID: trip.id))
-    _ = try await node.save(Lodging(name: "Barn", tripID: trip.id))
+    var (barn, road) = (Lodging(name: "Barn", tripID: trip.id), Address())
+    (barn.addressID, road.street) = (road.id, "Hay Road")
+    _ = try await node.save(road)
+    _ = try await node.save(barn)
     try await node.attach(Data("%PDF".utf8), named: "list.pdf", to: .activity(cake.id))
     try await node.delete(cake)
     _ = try await node.save(Activity(name: "Pie", tripID: trip.id))
@@ -169,13 +172,15 @@ import WaymarkTesting
     let json = try String(decoding: all.json(), as: UTF8.self)
     #expect(json.contains("Railway") && json.contains("Ride"))
     for detail in [
-      "for Bob", "for Carol", "Cake", "Barn", "Pie", "list.pdf", "Clinic", "Quiet Lane", "Ward", "Away",
+      "for Bob", "for Carol", "Cake", "Barn", "Hay Road", "Pie", "list.pdf", "Clinic", "Quiet Lane", "Ward",
+      "Away",
     ] {
       #expect(!json.contains(detail), "\(detail)")
     }
     let alone = try #require(try await node.pageDocument(of: trip.id).trips.first)
     #expect(alone.notes == "for Carol")
     #expect(Set(alone.items?.map(\.name) ?? []) == ["Barn", "Pie", "Ward", "Away"])
+    #expect(alone.items?.first { $0.name == "Barn" }?.place == "Hay Road")
   }
 
   @Test func `changes of other trips are shown, also of deleted ones`() async throws {

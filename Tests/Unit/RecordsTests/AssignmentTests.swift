@@ -171,7 +171,7 @@ struct AssignmentTests {
       JSON.object(members).text() == """
         {"trip":null,"name":"Casa Rosa","start":"1970-01-01T05:45:00+05:45","startTZId":"Lab/East","end":null,\
         "endTZId":null,"cost":{"amount":"120.50","currency":null},"paid":null,"notes":null,"organizationId":null,\
-        "reservation":null,"customLocationName":null,"hideLocation":false}
+        "reservation":null,"customLocationName":null,"hideLocation":false,"otherKeys":null,"address":null}
         """)
     let habit = Kind.habit.fields.flatMap {
       $0.members(of: $0.name == "schedule" ? .array([.integer(1)]) : .null, zones: lab)

@@ -2,6 +2,7 @@ import JSONDocument
 import Testing
 import WaymarkTesting
 
+@testable import Model
 @testable import Waymark
 
 struct OrganizationTests {
@@ -44,5 +45,25 @@ struct OrganizationTests {
     let address = try await alice.run("organization.show", ["id": "Alpha Air"])["address"]
     #expect(address?["city"] == "Roma")
     #expect(address?["street"] == "Via Appia 1")
+  }
+
+  @Test func `a lodging and an activity have an address of their own`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run(
+      "lodging.add", fields("trip=Rome", "name=Casa", "city=Roma", "latitude=41.5", "longitude=12.25"))
+    try await alice.run("lodging.edit", fields("street=Via Appia 1", "cost=10", id: "Casa"))
+    let address = try await alice.run("lodging.show", ["id": "Casa"])["address"]
+    #expect(address?["city"] == "Roma" && address?["latitude"] == 41.5)
+    #expect(address?["street"] == "Via Appia 1")
+    try await alice.run("activity.add", fields("trip=Rome", "name=Forum"))
+    try await alice.run("activity.edit", fields("postalCode=00186", id: "Forum"))
+    #expect(try await alice.run("activity.show", ["id": "Forum"])["address"]?["postalCode"] == "00186")
+    #expect(try await alice.run("lodging.show", ["id": "Casa"])["address"] == address)
+    let found = try await alice.run("find", ["text": "appia"])["items"]?.array ?? []
+    #expect(found.map { $0["name"] } == ["Casa"])
+    let casa = try #require(try await alice.node.records(Lodging.all).first)
+    let held = try await alice.node.records(Address.all).first { $0.id == casa.addressID }
+    #expect(held?.city == "Roma")
   }
 }

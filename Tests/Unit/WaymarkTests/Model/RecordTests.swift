@@ -14,7 +14,8 @@ import WaymarkTesting
   @Test func `a record has a property for every field of its kind`() {
     func missing<Owner: Record>(_: Owner.Type) -> [String] {
       let properties = Set(Owner.fields.all.map(\.name))
-      return Owner.kind.fields.map(\.name).filter { !properties.contains($0) }
+      // Only imports and exports use the keys that Waymark does not know.
+      return Owner.kind.fields.map(\.name).filter { !properties.contains($0) && $0 != "otherKeys" }
     }
     #expect(missing(Trip.self) == [])
     #expect(missing(Lodging.self) == [])

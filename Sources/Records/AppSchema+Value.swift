@@ -1,6 +1,6 @@
 // Protocol/records.md, "Kinds of apps"
 
-package import Replication
+import Replication
 package import Wire
 
 // The kinds of a schema as a value: [kind, …], with

@@ -17,8 +17,10 @@ WORDS = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
 
 def names(name, kind):
+    if kind == "timestamp":
+        return [name, name + "UTC"]
     if kind in ("instant", "dated instant"):
-        return [name, name + "TZId", name + "TZ"] + ([name + "Day"] if kind == "dated instant" else [])
+        return [name, name + "TZId", name + "TZ", name + "UTC"] + ([name + "Day"] if kind == "dated instant" else [])
     if kind == "money":
         return [name, name + "Currency"]
     if kind == "coordinate":
@@ -29,13 +31,13 @@ def names(name, kind):
 
 
 def is_kind(kind):
-    number, name, plural, parent, title, order, fields = kind[:7]
-    if not 2048 <= number <= 4095:
+    number, name, plural, parent = kind[:4]
+    if not 2048 <= number <= 4095 or name == plural:
         return False
     for text in (name, plural):
         if not re.fullmatch(r"(?=[a-z])" + WORDS, text) or "-" not in text or len(text.encode()) > 40:
             return False
-    fields = [f for f in fields if f[2] in TYPES]
+    fields = [f for f in kind[6] if f[2] in TYPES]
     if not 1 <= len(fields) <= 64:
         return False
     numbers = [f[0] for f in fields]
@@ -49,11 +51,15 @@ def is_kind(kind):
             if text in used:
                 return False
             used.add(text)
-    if any(n not in numbers for n in [*order, *[n for n in (parent, title) if n is not None]]):
+        words = field[6]
+        if len(words) > 64 or any(not 1 <= len(w.encode()) <= 40 or re.search(r"[\x00-\x1f\x7f-\x9f]", w) for w in words):
+            return False
+    title = [f for f in fields if f[0] == kind[4]]
+    if title and title[0][2] != "text":
         return False
     if parent is not None:
-        field = fields[numbers.index(parent)]
-        return field[2] == "reference" and field[3] != number
+        field = [f for f in fields if f[0] == parent]
+        return bool(field) and field[0][2] == "reference" and field[0][3] != number
     return True
 
 
@@ -62,17 +68,20 @@ def is_app(name):
 
 
 def learned(app, kinds):
-    texts = [text for kind in kinds for text in kind[1:3]]
-    if not is_app(app) or not 1 <= len(kinds) <= 32 or len(set(texts)) < len(texts):
+    if not is_app(app):
         return None
-    if len({kind[0] for kind in kinds}) < len(kinds) or not all(is_kind(kind) for kind in kinds):
-        return None
-    return [{"number": kind[0], "name": kind[1], "plural": kind[2], "parent": kind[3],
-             "fields": [[f[0], f[1], f[2]] for f in sorted(kind[6]) if f[2] in TYPES]} for kind in kinds]
+    found, numbers, texts = [], set(), set()
+    for kind in kinds[:32]:
+        if is_kind(kind) and kind[0] not in numbers and texts.isdisjoint(kind[1:3]):
+            numbers.add(kind[0])
+            texts.update(kind[1:3])
+            found.append({"number": kind[0], "name": kind[1], "plural": kind[2], "parent": kind[3],
+                          "fields": [[f[0], f[1], f[2]] for f in sorted(kind[6]) if f[2] in TYPES]})
+    return sorted(found, key=lambda kind: kind["number"]) or None
 
 
 def field(number, name, kind="text", referred=None, required=False, longest=None, words=(), *more):
-    return [number, name, kind, referred, required, longest, list(words), *more]
+    return [number, name, kind, referred, required, longest, list(words), *(more or [None])]
 
 
 def kind(number=2417, name="packing-item", plural="packing-items", parent=None, title=None, order=(), fields=None, *more):
@@ -135,6 +144,17 @@ CASES = [
     ("a parent of its own kind", APP, [kind(parent=1, fields=[field(1, "outer", "reference", 2417)])]),
     ("a title that is not a field", APP, [kind(title=2)]),
     ("an order by a field that is missing", APP, [kind(order=[1, 7])]),
+    ("a broken kind between two others", APP, [kind(), kind(2419, "Broken"), kind(2418, "packing-bag", "packing-bags")]),
+    ("a title that is no text", APP, [kind(title=1, fields=[field(1, "isPacked", "bool")])]),
+    ("a title of a type that is not known", APP, [kind(title=2, fields=[field(1, "name"), field(2, "shape", "polygon")])]),
+    ("a parent of a type that is not known", APP, [kind(parent=2, fields=[field(1, "name"), field(2, "shape", "polygon")])]),
+    ("a field of files", APP, [kind(fields=[field(1, "photo", "blob")])]),
+    ("a time next to its text in UTC", APP, [kind(fields=[field(1, "bought", "timestamp"), field(2, "boughtUTC")])]),
+    ("64 words", APP, [kind(fields=[field(1, "size", words=[f"w{i}" for i in range(64)])])]),
+    ("65 words", APP, [kind(fields=[field(1, "size", words=[f"w{i}" for i in range(65)])])]),
+    ("a word with a control character", APP, [kind(fields=[field(1, "size", words=["a\x1b[2J"])])]),
+    ("an empty word", APP, [kind(fields=[field(1, "size", words=[""])])]),
+    ("an initial value", APP, [kind(fields=[field(1, "isPacked", "bool", None, False, None, [], True)])]),
     ("an app of one part", "packing", [kind()]),
     ("an app with an empty part", "com..packing", [kind()]),
     ("an app with an upper-case letter", "com.example.Packing", [kind()]),

@@ -87,7 +87,7 @@ package enum NewStore {
   ///   - apps: apps whose kinds of records the store is to know.
   ///   - isLocked: whether the caller already holds the lock of the home.
   static func make(
-    _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, adding apps: [AppSchema] = [],
+    _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, adding apps: [KnownApp] = [],
     isLocked: Bool = false
   ) throws {
     let store = try Store(path: home.store, adding: apps, isLocked: isLocked)

@@ -107,7 +107,7 @@ extension Home {
   ///   - isLocked: whether the caller holds the lock of the home.
   /// - Throws: `WaymarkError` if there is no store: a missing one is never replaced by an empty one.
   package func openStore(
-    adding apps: [AppSchema] = [], isLocked: Bool = false
+    adding apps: [KnownApp] = [], isLocked: Bool = false
   ) throws -> sending Store {
     guard hasStore else { throw WaymarkError.noStore(self) }
     do {

@@ -2,6 +2,7 @@ import Backups
 import Foundation
 import LogStorage
 import Membership
+package import Records
 import Storage
 import Wire
 
@@ -85,6 +86,7 @@ extension WaymarkError {
         "The store in \(home.path) was written by a newer version of Waymark (schema \(found), this one reads "
           + "\(known)); nothing was changed.",
         next: "update this program; \(waymark: "version") shows its version")
+    case let error as SchemaError: return .badSchema(error)
     case StoreError.formerFormat:
       return .failed(
         .formerFormat,
@@ -154,4 +156,11 @@ extension WaymarkError {
   package static let busy = WaymarkError.failed(
     .busy, "\(Limits.controlClientsMax) other commands are already connected to the node.",
     next: "wait until one of them ends, then try again")
+}
+
+extension WaymarkError {
+  /// The error for a schema that an app gives and that breaks a rule.
+  package static func badSchema(_ error: SchemaError) -> WaymarkError {
+    .failed(.schema, "\(error)", next: "correct the `RecordFields` of that record, or the name of the app")
+  }
 }

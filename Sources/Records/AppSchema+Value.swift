@@ -7,22 +7,28 @@ package import Wire
 //
 //     kind   [number, name, plural, parent or null, title or null, [order field, …], [field, …]]
 //     field  [number, name, type, number of the kind that it refers to or null, is required,
-//             greatest number of characters or null, [word, …]]
+//             greatest number of characters or null, [word, …], initial value or null]
 //
 // Items that a newer version has added at the end of a list are ignored, and so are fields of a type that this version
 // does not know.
 
 extension AppSchema {
+  /// The verb of the operations that share schemas.
+  package static let verb = "schema"
+
   /// The kinds in the form in which they are stored and synced.
   package var kindsValue: Value { .array(kinds.map(\.value)) }
 
-  /// Reads a stored or received schema; nil if it breaks a rule.
+  /// Reads a stored or received schema, without kinds that break a rule; nil if none is left.
   package init?(app: String, kinds value: Value) {
-    guard case .array(let kinds) = value, kinds.count <= Limits.appKindsMax,
-      let schema = try? AppSchema(app: app, kinds.compactMap { AppKind($0) }),
-      schema.kinds.count == kinds.count
-    else { return nil }
-    self = schema
+    guard case .array(let items) = value, Self.isAppName(app) else { return nil }
+    var kinds: [AppKind] = []
+    for kind in items.prefix(Limits.appKindsMax).compactMap({ AppKind($0) }) where kind.isValid {
+      let isTaken = kinds.contains { $0.number == kind.number || $0.sharesName(with: kind) }
+      if !isTaken { kinds.append(kind) }
+    }
+    guard !kinds.isEmpty else { return nil }
+    self.init(valid: app, kinds)
   }
 }
 
@@ -39,9 +45,14 @@ extension AppKind {
       let name = value.part(1).asText, let plural = value.part(2).asText,
       case .array(let order) = value.part(5), case .array(let fields) = value.part(6)
     else { return nil }
+    let known = fields.compactMap { AppField($0) }
+    let numbers = Set(known.map(\.number))
+    // What names a field that this version does not know is left out, except for the parent, without which the records
+    // would be shown wrongly.
     self.init(
-      number, name, plural: plural, parent: value.part(3).asField, title: value.part(4).asField,
-      order: order.compactMap(\.asField), fields.compactMap { AppField($0) })
+      number, name, plural: plural, parent: value.part(3) == .null ? nil : value.part(3).asField ?? 0,
+      title: value.part(4).asField.flatMap { numbers.contains($0) ? $0 : nil },
+      order: order.compactMap(\.asField).filter(numbers.contains), known)
   }
 }
 
@@ -52,7 +63,7 @@ extension AppField {
     if case .reference(let kind) = type { target = .integer(Int64(kind.rawValue)) }
     return .array([
       .integer(Int64(number)), .text(name), .text(typeName), target, .bool(isRequired),
-      charactersMax.map { .integer(Int64($0)) } ?? .null, .array(words.map(Value.text)),
+      charactersMax.map { .integer(Int64($0)) } ?? .null, .array(words.map(Value.text)), initial,
     ])
   }
 
@@ -64,7 +75,8 @@ extension AppField {
     if case .array(let items) = value.part(6) { words = items.compactMap(\.asText) }
     self.init(
       number, name, type, isRequired: value.part(4).asBool ?? false,
-      charactersMax: value.part(5).asInteger.flatMap { Int(exactly: $0) }, words: words)
+      charactersMax: value.part(5).asInteger.flatMap { Int(exactly: $0) }, words: words,
+      initial: type.accepts(value.part(7)) ? value.part(7) : .null)
   }
 }
 
@@ -91,10 +103,9 @@ extension FieldType {
     case .money: "money"
     case .coordinate: "coordinate"
     case .reference: "reference"
-    case .blob: "blob"
     case .bytes: "bytes"
     case .any: "any"
-    case .keyReference, .owner, .list: nil
+    case .blob, .keyReference, .owner, .list: nil
     }
   }
 
@@ -107,8 +118,8 @@ extension FieldType {
       return
     }
     let all: [FieldType] = [
-      .bool, .integer, .float, .text, .uuid, .timestamp, .instant, .datedInstant, .money, .coordinate, .blob,
-      .bytes, .any,
+      .bool, .integer, .float, .text, .uuid, .timestamp, .instant, .datedInstant, .money, .coordinate, .bytes,
+      .any,
     ]
     guard let type = all.first(where: { $0.appName == appName }) else { return nil }
     self = type

@@ -1,35 +1,50 @@
 // Protocol/records.md, "Kinds of apps"
 
 package import Replication
-import Wire
+package import Wire
 
 /// The kinds of records that one app defines.
 public struct AppSchema: Hashable, Sendable {
   /// The name of the app in reverse domain form: `com.example.packing`.
   public let app: String
-  /// The kinds, in the order in which people see them.
-  package private(set) var kinds: [AppKind]
+  /// The kinds in ascending order of their numbers.
+  package let kinds: [AppKind]
 
   /// - Throws: `SchemaError` if a name or number is not allowed, or is used twice.
   package init(app: String, _ kinds: [AppKind]) throws(SchemaError) {
     self.app = app
-    self.kinds = kinds
+    self.kinds = kinds.sorted { $0.number < $1.number }
     try validate()
   }
 
+  /// Creates a schema from kinds that follow the rules.
+  init(valid app: String, _ kinds: [AppKind]) {
+    self.app = app
+    self.kinds = kinds.sorted { $0.number < $1.number }
+  }
+
+  /// Returns the schema without kinds that have a number or a name of some other kinds; it can be empty.
+  package func without(kindsLike others: [AppKind]) -> AppSchema {
+    AppSchema(
+      valid: app,
+      kinds.filter { kind in
+        !others.contains { $0.number == kind.number || $0.sharesName(with: kind) }
+      })
+  }
+
   /// Returns these kinds, and those of another version of the same app. If both define a kind or a field, its names and
-  /// its type are those of this version, and a local write may do what either version allows.
+  /// its type are those of this version, and a local write may do what either version allows. A kind or field of the
+  /// other version that does not fit is left out.
   package func merged(with other: AppSchema) -> AppSchema {
-    var merged = self
+    var merged = kinds
     for kind in other.kinds {
-      if let index = merged.kinds.firstIndex(where: { $0.number == kind.number }) {
-        merged.kinds[index].addFields(of: kind)
-      } else {
-        merged.kinds.append(kind)
+      if let index = merged.firstIndex(where: { $0.number == kind.number }) {
+        merged[index].addFields(of: kind)
+      } else if merged.count < Limits.appKindsMax, !merged.contains(where: { $0.sharesName(with: kind) }) {
+        merged.append(kind)
       }
     }
-    // Two versions that are each valid can define something that is not, such as one name for two kinds.
-    return (try? merged.validate()) == nil ? self : merged
+    return AppSchema(valid: app, merged)
   }
 }
 
@@ -60,14 +75,20 @@ package struct AppKind: Hashable, Sendable {
   }
 
   fileprivate mutating func addFields(of other: AppKind) {
+    var names = fields.reduce(into: Self.reservedNames) { $0.formUnion($1.documentNames) }
     for field in other.fields {
       if let index = fields.firstIndex(where: { $0.number == field.number }) {
         fields[index] = fields[index].loosened(by: field)
-      } else {
+      } else if fields.count < Limits.appFieldsMax, names.isDisjoint(with: field.documentNames) {
+        names.formUnion(field.documentNames)
         fields.append(field)
       }
     }
     fields.sort { $0.number < $1.number }
+  }
+
+  func sharesName(with other: AppKind) -> Bool {
+    !Set([name, plural]).isDisjoint(with: [other.name, other.plural])
   }
 }
 
@@ -83,12 +104,14 @@ package struct AppField: Hashable, Sendable {
   package let charactersMax: Int?
   /// The words that a text can be; empty if it can be any text.
   package let words: [String]
+  /// The value that the field gets in a new record if the author sets none; null to leave it empty.
+  package let initial: Value
 
   package init(
     _ number: FieldNumber, _ name: String, _ type: FieldType, isRequired: Bool = false,
-    charactersMax: Int? = nil, words: [String] = []
+    charactersMax: Int? = nil, words: [String] = [], initial: Value = .null
   ) {
-    (self.number, self.name, self.type) = (number, name, type)
+    (self.number, self.name, self.type, self.initial) = (number, name, type, initial)
     (self.isRequired, self.charactersMax, self.words) = (isRequired, charactersMax, words)
   }
 }
@@ -98,10 +121,12 @@ extension AppField {
   fileprivate func loosened(by other: AppField) -> AppField {
     guard type == other.type else { return self }
     let longest = charactersMax.flatMap { own in other.charactersMax.map { max(own, $0) } }
-    let more = other.words.filter { !words.contains($0) }
+    let known = Set(words)
+    let all = words + other.words.filter { !known.contains($0) }
+    let isFree = words.isEmpty || other.words.isEmpty || all.count > Limits.appWordsMax
     return AppField(
       number, name, type, isRequired: isRequired && other.isRequired, charactersMax: longest,
-      words: words.isEmpty || other.words.isEmpty ? [] : words + more)
+      words: isFree ? [] : all, initial: initial)
   }
 }
 
@@ -129,22 +154,20 @@ extension AppSchema {
     guard (1...Limits.appKindsMax).contains(kinds.count) else {
       throw SchemaError(subject: subject, rule: "can have from 1 to \(Limits.appKindsMax) kinds")
     }
-    var names: Set<String> = []
-    var numbers: Set<UInt64> = []
-    for kind in kinds {
+    for (index, kind) in kinds.enumerated() {
       try kind.validate()
-      guard numbers.insert(kind.number).inserted else {
-        throw SchemaError(subject: kind.subject, rule: "has the number of another kind, \(kind.number)")
-      }
-      for name in [kind.name, kind.plural] {
-        guard names.insert(name).inserted else {
-          throw SchemaError(subject: kind.subject, rule: "has a name twice: \(name)")
+      for other in kinds[..<index] {
+        guard kind.number != other.number else {
+          throw SchemaError(subject: kind.subject, rule: "has the number of another kind, \(kind.number)")
+        }
+        guard !kind.sharesName(with: other) else {
+          throw SchemaError(subject: kind.subject, rule: "has a name of the kind “\(other.name)”")
         }
       }
     }
   }
 
-  private static func isAppName(_ name: String) -> Bool {
+  static func isAppName(_ name: String) -> Bool {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count >= 2 && name.utf8.count <= Limits.appNameBytesMax
       && parts.allSatisfy { isWord($0, mayBeginWithDigit: true) }
@@ -171,6 +194,8 @@ extension AppKind {
 
   fileprivate var subject: String { "the kind “\(name)”" }
 
+  var isValid: Bool { (try? validate()) != nil }
+
   fileprivate func validate() throws(SchemaError) {
     guard Self.numbers.contains(number) else {
       throw SchemaError(
@@ -185,6 +210,9 @@ extension AppKind {
           subject: subject,
           rule: "needs names of lower-case words joined by hyphens, such as packing-item and packing-items")
       }
+    }
+    guard name != plural else {
+      throw SchemaError(subject: subject, rule: "needs a plural that differs from its name")
     }
     guard (1...Limits.appFieldsMax).contains(fields.count) else {
       throw SchemaError(subject: subject, rule: "can have from 1 to \(Limits.appFieldsMax) fields")
@@ -208,6 +236,11 @@ extension AppKind {
       guard field.type.appName != nil else {
         throw SchemaError(subject: subject, rule: "has a type that only built-in kinds have")
       }
+      guard field.words.count <= Limits.appWordsMax, field.words.allSatisfy(AppField.isWord) else {
+        throw SchemaError(
+          subject: subject,
+          rule: "can have \(Limits.appWordsMax) words of at most \(Limits.schemaNameBytesMax) bytes")
+      }
     }
     try validateReferences()
   }
@@ -217,6 +250,9 @@ extension AppKind {
       guard fields.contains(where: { $0.number == number }) else {
         throw SchemaError(subject: subject, rule: "refers to a field \(number) that it does not have")
       }
+    }
+    if let title, fields.first(where: { $0.number == title })?.type != .text {
+      throw SchemaError(subject: subject, rule: "needs a title that is a text")
     }
     guard let parent, let field = fields.first(where: { $0.number == parent }) else { return }
     guard case .reference(let kind) = field.type, kind.rawValue != number else {
@@ -233,6 +269,12 @@ extension AppKind {
 }
 
 extension AppField {
+  /// Whether a text can be a word of a field. Control characters could confuse a terminal.
+  fileprivate static func isWord(_ text: String) -> Bool {
+    (1...Limits.schemaNameBytesMax).contains(text.utf8.count)
+      && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+
   fileprivate var hasValidName: Bool {
     guard let first = name.utf8.first, AppSchema.isLetter(first), name.utf8.count <= Limits.schemaNameBytesMax
     else {
@@ -247,7 +289,10 @@ extension AppField {
   /// All names that documents and the command line use for the field.
   fileprivate var documentNames: [String] {
     if case .reference = type { return [name, nameOfReferenced] }
-    return parts + aliases.keys + (parts.contains(name) ? [] : [name])
+    var names = parts + aliases.keys + (parts.contains(name) ? [] : [name])
+    // Documents repeat times in UTC.
+    if [.timestamp, .instant, .datedInstant].contains(type) { names.append(name + "UTC") }
+    return names
   }
 
   private var nameOfReferenced: String {
@@ -276,34 +321,90 @@ extension AppField {
 
 // MARK: The kinds of a store
 
+/// A schema that a store knows.
+package struct KnownApp: Hashable, Sendable {
+  package let schema: AppSchema
+  /// Whether an app on this device has opened the store with the schema. Otherwise it was learned from other devices.
+  package let isGiven: Bool
+
+  package init(_ schema: AppSchema, isGiven: Bool) { (self.schema, self.isGiven) = (schema, isGiven) }
+}
+
 extension Schema {
-  /// The built-in kinds and those of apps. A kind that the store can't hold next to the others is left out: one whose
-  /// number or name an earlier app uses, and one whose parent is of an unknown kind, or indirectly of its own.
-  package convenience init(_ apps: [AppSchema]) {
-    var kinds = Schema.builtIn.kinds
-    var numbers = Set(kinds.map(\.number))
-    var names = Set(kinds.flatMap { [$0.name, $0.plural] })
-    var waiting: [Kind] = []
-    for kind in apps.flatMap(\.kinds) {
-      guard let kind = Kind(kind), !numbers.contains(kind.number),
-        names.isDisjoint(with: [kind.name, kind.plural])
-      else { continue }
-      numbers.insert(kind.number)
-      names.formUnion([kind.name, kind.plural])
-      waiting.append(kind)
+  /// Returns what of some schemas a store can hold together. Given schemas come before learned ones, so that what another
+  /// device writes never displaces a kind of an app on this device. Left out are kinds whose number or name an earlier
+  /// schema uses, kinds without a known parent, kinds with too many ancestors, and what exceeds the limits.
+  package static func accepted(_ apps: [KnownApp]) -> [KnownApp] {
+    var room = Room()
+    return (apps.filter(\.isGiven) + apps.filter { !$0.isGiven }).prefix(Limits.appsMax).compactMap { app in
+      let kinds = room.take(app.schema.kinds)
+      return kinds.isEmpty ? nil : KnownApp(AppSchema(valid: app.schema.app, kinds), isGiven: app.isGiven)
     }
-    // A kind whose ancestors are all known can be used; the others form cycles or lack an ancestor.
-    var usable = Set(kinds.map(\.number))
-    var isGrowing = true
-    while isGrowing {
-      let found = waiting.filter { kind in
-        !usable.contains(kind.number) && kind.parentKinds.allSatisfy(usable.contains)
+  }
+
+  /// The built-in kinds and those of apps.
+  package convenience init(_ apps: [KnownApp]) {
+    self.init(Schema.builtIn.kinds + Self.accepted(apps).flatMap { $0.schema.kinds.compactMap { Kind($0) } })
+  }
+
+  /// What the kinds that were accepted so far leave to others.
+  private struct Room {
+    private var depths = Dictionary(uniqueKeysWithValues: Schema.builtIn.kinds.map { (UInt64($0.number.rawValue), 0) })
+    private var names = Set(Schema.builtIn.kinds.flatMap { [$0.name, $0.plural] })
+    private var kinds = 0
+    private var fields = 0
+
+    /// Accepts kinds in any order: a kind may follow the kind of its parent or come before it.
+    mutating func take(_ offered: [AppKind]) -> [AppKind] {
+      var waiting = offered.filter { depths[$0.number] == nil && names.isDisjoint(with: [$0.name, $0.plural]) }
+      var taken: [AppKind] = []
+      while let index = waiting.firstIndex(where: { depth(of: $0) != nil }) {
+        let kind = waiting.remove(at: index)
+        guard let depth = depth(of: kind), depth <= Limits.appParentsMax, kinds < Limits.knownKindsMax,
+          fields + kind.fields.count <= Limits.knownFieldsMax
+        else { continue }
+        depths[kind.number] = depth
+        names.formUnion([kind.name, kind.plural])
+        (kinds, fields) = (kinds + 1, fields + kind.fields.count)
+        taken.append(kind)
       }
-      usable.formUnion(found.map(\.number))
-      isGrowing = !found.isEmpty
+      return taken
     }
-    kinds += waiting.filter { usable.contains($0.number) }
-    self.init(kinds)
+
+    /// The number of kinds of apps from a kind up to a built-in kind; nil if the kind of its parent is not known.
+    private func depth(of kind: AppKind) -> Int? {
+      guard let parent = kind.parentKind else { return 1 }
+      return depths[parent].map { $0 + 1 }
+    }
+  }
+}
+
+extension AppKind {
+  /// The kind of the records that are parents of records of this kind; nil for a kind without a parent.
+  fileprivate var parentKind: UInt64? {
+    guard let parent, case .reference(let kind)? = fields.first(where: { $0.number == parent })?.type else {
+      return nil
+    }
+    return UInt64(kind.rawValue)
+  }
+}
+
+extension AppSchema {
+  /// Checks that all kinds of a given schema were accepted.
+  ///
+  /// - Throws: `SchemaError` for a kind that the store can't hold.
+  package func check(acceptedIn apps: [KnownApp]) throws(SchemaError) {
+    let accepted = apps.first { $0.schema.app == app }?.schema.kinds ?? []
+    for kind in kinds where !accepted.contains(where: { $0.number == kind.number }) {
+      let owner = apps.first { known in
+        known.schema.app != app
+          && known.schema.kinds.contains { $0.number == kind.number || $0.sharesName(with: kind) }
+      }
+      throw SchemaError(
+        subject: kind.subject,
+        rule: owner.map { "has a number or name that the app \($0.schema.app) uses in this store" }
+          ?? "needs a parent of a kind that the store knows, with at most \(Limits.appParentsMax) kinds of apps in a row")
+    }
   }
 }
 
@@ -312,7 +413,7 @@ extension Kind {
   package convenience init?(_ kind: AppKind) {
     guard KindNumber(kind.number) != nil else { return nil }
     let fields = kind.fields.map { Field($0) }
-    let names = Dictionary(uniqueKeysWithValues: kind.fields.map { ($0.number, $0) })
+    let names = Dictionary(kind.fields.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
     let word = kind.name.split(separator: "-").joined(separator: " ")
     self.init(
       kind.number, kind.name, plural: kind.plural, table: "app_\(kind.number)_rows",
@@ -331,7 +432,8 @@ extension Field {
     let columns = (0..<count).map { $0 == 0 ? "f\(field.number)" : "f\(field.number)_\($0)" }
     self.init(
       field.number, field.name, field.type, columns, parts: field.parts, aliases: field.aliases,
-      Rule(isRequired: field.isRequired, charactersMax: field.charactersMax, words: field.words))
+      Rule(isRequired: field.isRequired, charactersMax: field.charactersMax, words: field.words),
+      initial: field.initial == .null ? nil : .value(field.initial))
   }
 }
 

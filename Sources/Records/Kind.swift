@@ -54,7 +54,7 @@ package final class Kind: Sendable {
     self.order = order
     self.fields = fields
     self.listing = listing
-    positions = Dictionary(uniqueKeysWithValues: zip(fields.map(\.number), fields.indices))
+    positions = Dictionary(zip(fields.map(\.number), fields.indices), uniquingKeysWith: { first, _ in first })
     let names = fields.flatMap { field in field.names.map { ($0, field) } }
     byName = Dictionary(names, uniquingKeysWith: { first, _ in first })
   }

@@ -3,88 +3,114 @@
 import LogStorage
 import RecordTables
 package import Records
-import Replication
 package import SQLite
 import Wire
 
 // The store keeps the schemas of apps in the table `meta`, so that every program that opens it knows the same kinds: a
 // command, a backup, a verification. Schemas come from the app that opens the store, and from the records in which the
-// devices of the circle share them. They only grow. If a kind or a field is added, the tables are filled again from the
-// log.
+// devices of the circle share them. They only grow. When a kind or a field is added, the tables are rebuilt from the
+// log, in the transaction that keeps the schema.
 
 extension Store {
   /// The schemas of apps that the store keeps.
-  package var apps: [AppSchema] {
+  package var apps: [KnownApp] {
     get throws { try Self.apps(in: connection) }
   }
 
   /// Returns the schemas of apps that a store keeps; those that can't be read are left out.
-  package static func apps(in connection: Connection) throws -> [AppSchema] {
+  package static func apps(in connection: Connection) throws -> [KnownApp] {
     guard try hasMeta(connection), let bytes = try MetaTable.bytes(key, connection),
       case .array(let items)? = try? Value(encoded: bytes[...])
     else { return [] }
     return items.compactMap { item in
-      item.part(0).asText.flatMap { AppSchema(app: $0, kinds: item.part(1)) }
+      let schema = item.part(0).asText.flatMap { AppSchema(app: $0, kinds: item.part(1)) }
+      return schema.map { KnownApp($0, isGiven: item.part(2).asBool ?? false) }
     }
   }
 
-  /// Returns the kinds of records that a store knows.
-  package static func schema(in connection: Connection) throws -> Schema { Schema(try apps(in: connection)) }
-
   /// Returns the schemas of apps that the store in a file keeps, which another process may have open.
-  package static func apps(ofStoreAt path: String) throws -> [AppSchema] {
+  package static func apps(ofStoreAt path: String) throws -> [KnownApp] {
     let connection = try Connection(.existingFileReadOnly(path))
     try connection.setUpReadOnly()
     return try apps(in: connection)
   }
 
-  /// Adds schemas of apps to those that a store keeps, and returns the kinds that it then knows. What both define, the
-  /// added ones define.
-  static func keepApps(_ added: [AppSchema], _ connection: Connection) throws -> Schema {
-    let stored = try apps(in: connection)
-    let merged = added.map { new in stored.first { $0.app == new.app }.map(new.merged) ?? new }
-    // If nothing is new, the order stays, so that opening the store writes nothing.
-    guard merged.contains(where: { !stored.contains($0) }) else { return Schema(stored) }
-    return try save(merged + stored.filter { old in !added.contains { $0.app == old.app } }, connection)
+  /// Returns the kinds of records that a store knows.
+  package static func schema(in connection: Connection) throws -> Schema { Schema(try apps(in: connection)) }
+
+  /// Returns the schemas that a store is to keep when some are added.
+  ///
+  /// - Throws: `SchemaError` if a given schema has a kind that the store can't hold.
+  static func adding(_ added: [KnownApp], to stored: [KnownApp]) throws -> [KnownApp] {
+    var apps = stored
+    for new in added {
+      if let index = apps.firstIndex(where: { $0.schema.app == new.schema.app }) {
+        let old = apps[index]
+        let merged = new.isGiven ? new.schema.merged(with: old.schema) : old.schema.merged(with: new.schema)
+        apps[index] = KnownApp(merged, isGiven: old.isGiven || new.isGiven)
+      } else {
+        apps.append(new)
+      }
+    }
+    let accepted = Schema.accepted(apps)
+    for new in added where new.isGiven { try new.schema.check(acceptedIn: accepted) }
+    return accepted
   }
 
-  /// Adds what the records of schemas define beyond what a store keeps. Returns the kinds that it then knows; nil if
-  /// nothing was added.
-  static func learnApps(_ connection: Connection) throws -> Schema? {
-    let stored = try apps(in: connection)
-    let known = try sharedApps(connection, after: stored)
-    return known == stored ? nil : try connection.transaction { try save(known, connection) }
+  /// Returns the schemas that a store is to keep with those in the records of its circle. A kind of an app that it knows
+  /// stays as it is, whatever the records of other apps say.
+  static func learning(_ stored: [KnownApp], _ connection: Connection) throws -> [KnownApp] {
+    var apps = stored
+    for learned in try sharedSchemas(connection) {
+      let others = apps.filter { $0.schema.app != learned.app }.flatMap(\.schema.kinds)
+      let new = learned.without(kindsLike: others)
+      if let index = apps.firstIndex(where: { $0.schema.app == new.app }) {
+        apps[index] = KnownApp(apps[index].schema.merged(with: new), isGiven: apps[index].isGiven)
+      } else {
+        apps.append(KnownApp(new, isGiven: false))
+      }
+    }
+    return Schema.accepted(apps)
   }
 
-  /// The schemas that the records of the circle contain.
-  package var sharedApps: [AppSchema] {
-    get throws { try Self.sharedApps(connection) }
+  /// Returns whether the records of the circle contain all of a schema.
+  package func isShared(_ app: AppSchema) throws -> Bool {
+    // This device may have written the very schema, even if others have written too many to read.
+    let own = FieldType.any.columns(of: app.kindsValue)?.first
+    let isWritten = try connection.with(
+      "SELECT 1 FROM \(Kind.schema.table) WHERE life = 1 AND app = ?1 AND kinds = ?2"
+    ) { row in
+      try row.bind(1, app.app)
+      try row.bind(2, own ?? .null)
+      return try row.step()
+    }
+    if isWritten { return true }
+    let shared = try Self.sharedSchemas(connection).filter { $0.app == app.app }
+    guard let first = shared.first else { return false }
+    let union = shared.dropFirst().reduce(first) { $0.merged(with: $1) }
+    return union.merged(with: app) == union
   }
 
-  /// Returns the union of some schemas and those in the records of the circle, ordered by the ids of these records.
-  private static func sharedApps(
-    _ connection: Connection, after first: [AppSchema] = []
-  ) throws -> [AppSchema] {
-    try connection.with("SELECT app, kinds FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id") { row in
-      var found = first
+  /// Returns the schemas in the records of the circle, ordered by the ids of these records.
+  private static func sharedSchemas(_ connection: Connection) throws -> [AppSchema] {
+    let sql = """
+      SELECT app, kinds FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id LIMIT \(Limits.schemasReadMax)
+      """
+    return try connection.with(sql) { row in
+      var found: [AppSchema] = []
       while try row.step() {
-        guard let kinds = FieldType.any.value(from: row.value(1)),
-          let app = AppSchema(app: row.text(0), kinds: kinds)
-        else { continue }
-        if let index = found.firstIndex(where: { $0.app == app.app }) {
-          found[index] = found[index].merged(with: app)
-        } else if found.count < Limits.appsMax {
-          found.append(app)
-        }
+        guard let kinds = FieldType.any.value(from: row.value(1)) else { continue }
+        if let app = AppSchema(app: row.text(0), kinds: kinds) { found.append(app) }
       }
       return found
     }
   }
 
-  private static func save(_ apps: [AppSchema], _ connection: Connection) throws -> Schema {
-    let items = apps.map { Value.array([.text($0.app), $0.kindsValue]) }
+  /// Keeps schemas, in the transaction that makes the tables for them.
+  static func keep(_ apps: [KnownApp], _ connection: Connection) throws {
+    guard try self.apps(in: connection) != apps else { return }
+    let items = apps.map { Value.array([.text($0.schema.app), $0.schema.kindsValue, .bool($0.isGiven)]) }
     try MetaTable.set(key, Value.array(items).encoded, connection)
-    return Schema(apps)
   }
 
   /// The key in the form of `setMeta`, because restoring a backup writes the value by that method.

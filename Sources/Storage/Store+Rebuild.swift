@@ -22,9 +22,11 @@ extension Store {
   /// Creates the tables of this version and folds everything into them, in one transaction. Until it commits, the
   /// tables of the preceding version stay.
   static func newTables(
-    _ connection: Connection, _ logs: ChangeSetLogs, _ schema: Schema, _ damage: inout DamagedSets
+    _ connection: Connection, _ logs: ChangeSetLogs, _ apps: [KnownApp], _ damage: inout DamagedSets
   ) throws -> Fold {
-    try connection.transaction {
+    let schema = Schema(apps)
+    return try connection.transaction {
+      try keep(apps, connection)
       try Derived.create(connection, schema, keeping: StoreLayout.keptTables)
       let fold = try Fold(connection, logs, schema)
       var report = CommitReport()

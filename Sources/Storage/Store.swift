@@ -41,11 +41,11 @@ package final class Store {
   /// Opens a store, or creates one if none exists. While it is open, no other process can open it.
   ///
   /// - Parameters:
-  ///   - apps: apps whose kinds of records the store is to know from now on, besides those that it knows already.
+  ///   - apps: schemas of apps that the store is to know from now on, besides those that it knows already.
   ///   - refolds: whether to rebuild the tables derived from the log, even if they are damaged.
   ///   - isLocked: whether the caller already holds the store's lock and keeps it until the store is closed.
   package convenience init(
-    path: String, adding apps: [AppSchema] = [], refolds: Bool = false, isLocked: Bool = false
+    path: String, adding apps: [KnownApp] = [], refolds: Bool = false, isLocked: Bool = false
   ) throws {
     let lock = try isLocked ? nil : StoreLock(store: path)
     let connection = try Connection(.file(path))
@@ -71,7 +71,7 @@ package final class Store {
   ///   - apps: as above.
   package convenience init(
     on system: any VirtualFileSystem, path: String, files: FileStore = FileStore(MemoryDisk()),
-    adding apps: [AppSchema] = [], refolds: Bool = false
+    adding apps: [KnownApp] = [], refolds: Bool = false
   ) throws {
     let connection = try Connection(on: system, path)
     try connection.setUp()
@@ -80,14 +80,14 @@ package final class Store {
   }
 
   /// Creates a store that exists only in memory, for tests and previews.
-  package static func inMemory(adding apps: [AppSchema] = []) throws -> Store {
+  package static func inMemory(adding apps: [KnownApp] = []) throws -> Store {
     let connection = try Connection(.memory)
     try connection.setUp()
     return try Store(connection, lock: nil, adding: apps)
   }
 
   /// Opens a temporary store in a file. It is fast, but not crash-safe.
-  package static func scratch(path: String, adding apps: [AppSchema] = []) throws -> Store {
+  package static func scratch(path: String, adding apps: [KnownApp] = []) throws -> Store {
     let connection = try Connection(.file(path))
     try connection.setUpUnsafe()
     return try Store(connection, lock: nil, adding: apps)
@@ -95,21 +95,23 @@ package final class Store {
 
   private init(
     _ connection: Connection, lock: consuming StoreLock?, files: FileStore = FileStore(MemoryDisk()),
-    adding apps: [AppSchema] = [], refolds: Bool = false
+    adding apps: [KnownApp] = [], refolds: Bool = false
   ) throws {
     self.connection = connection
     self.files = files
     self.lock = lock
     // Anything that can be read from the store may be sent to other devices, so it must be durable first.
     try connection.syncLog()
-    let (schema, isCurrent) = try Self.migrate(connection, adding: apps, refolds: refolds)
+    let (apps, isCurrent) = try Self.migrate(connection, adding: apps, refolds: refolds)
     logs = try ChangeSetLogs(connection)
     var damage = try DamagedSets(connection)
     var fold =
       try isCurrent
-      ? Fold(connection, logs, schema) : Self.newTables(connection, logs, schema, &damage)
-    if let learned = try Self.learnApps(connection) {
-      fold = try Self.newTables(connection, logs, learned, &damage)
+      ? Fold(connection, logs, Schema(apps)) : Self.newTables(connection, logs, apps, &damage)
+    // If there is no room to rebuild the tables now, the store learns the kinds when it is opened next.
+    let learned = try Self.learning(apps, connection)
+    if learned != apps, let rebuilt = Self.rebuilt(connection, logs, learned, damage) {
+      (fold, damage) = rebuilt
     }
     self.fold = fold
     self.damage = damage
@@ -117,13 +119,13 @@ package final class Store {
 
   // MARK: Schema
 
-  /// Migrates the tables to this version, and keeps the kinds of apps.
+  /// Migrates the tables to this version, and adds the schemas of apps.
   ///
-  /// - Returns: the kinds that the store knows from now on, and false if the record tables must be rebuilt by folding the
+  /// - Returns: the schemas that the store knows from now on, and false if the record tables must be rebuilt by folding the
   ///   log again.
   private static func migrate(
-    _ connection: Connection, adding apps: [AppSchema], refolds: Bool
-  ) throws -> (schema: Schema, isCurrent: Bool) {
+    _ connection: Connection, adding added: [KnownApp], refolds: Bool
+  ) throws -> (apps: [KnownApp], isCurrent: Bool) {
     try connection.transaction {
       try connection.execute(MetaTable.sql)
       let found = try schemaVersion(connection)
@@ -135,13 +137,21 @@ package final class Store {
       }
       // A store that already has this version is opened without writing, so that it can be opened even on a full disk.
       if found < StoreLayout.version { try MetaTable.set("schema", StoreLayout.version, connection) }
-      let schema = try keepApps(apps, connection)
-      guard found > 0 else {
-        try Derived.create(connection, schema, keeping: StoreLayout.keptTables)
-        return (schema, true)
-      }
-      return (schema, try !refolds && Derived.isCurrent(connection, schema))
+      let apps = try adding(added, to: try apps(in: connection))
+      let schema = Schema(apps)
+      if found == 0 { try Derived.create(connection, schema, keeping: StoreLayout.keptTables) }
+      let isCurrent = try found == 0 || !refolds && Derived.isCurrent(connection, schema)
+      if isCurrent { try keep(apps, connection) }
+      return (apps, isCurrent)
     }
+  }
+
+  private static func rebuilt(
+    _ connection: Connection, _ logs: ChangeSetLogs, _ apps: [KnownApp], _ damage: DamagedSets
+  ) -> (Fold, DamagedSets)? {
+    var damage = damage
+    guard let fold = try? newTables(connection, logs, apps, &damage) else { return nil }
+    return (fold, damage)
   }
 
   /// Returns the version of a store's schema; 0 for a new store.

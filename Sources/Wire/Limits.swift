@@ -22,6 +22,11 @@ package enum Limits {
   package static let appsMax = 16
   package static let appKindsMax = 32
   package static let appFieldsMax = 64
+  package static let appWordsMax = 64
+  package static let appParentsMax = 4
+  package static let knownKindsMax = 64
+  package static let knownFieldsMax = 1_024
+  package static let schemasReadMax = 256
   package static let appNameBytesMax = 100
   package static let schemaNameBytesMax = 40
 

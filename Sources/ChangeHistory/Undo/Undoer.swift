@@ -92,7 +92,9 @@ package struct Undoer {
     // earlier operations from being undone.
     while let operation = try walk.next() {
       try await pace.step()
-      guard operation.verb != LogStorage.Operation.undoVerb, try operation.undo(in: store) == nil else {
+      // Sharing the kinds of an app is the program's own doing.
+      let isPersons = ![LogStorage.Operation.undoVerb, AppSchema.verb].contains(operation.verb)
+      guard isPersons, try operation.undo(in: store) == nil else {
         continue
       }
       let plan = try await UndoPlan(of: operation, in: store, isForced: false, now: wall(), pace)

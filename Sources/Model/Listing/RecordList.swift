@@ -163,9 +163,11 @@ package struct RecordList {
 extension Store {
   /// Returns the kinds and names of the visible items that refer to an organization.
   package func users(ofOrganization id: RecordID) throws -> [String] {
-    try Kind.owners.flatMap { kind in
+    try schema.kinds.flatMap { kind in
+      let fields = kind.fields.filter { $0.type == .reference(FixedRecords.organization) }
+      guard !fields.isEmpty else { return [String]() }
       var query = RecordQuery(kind.number)
-      query.conditions = [.init(kind.number("organizationId"), .equals(.blob(id.bytes)))]
+      query.conditions = [.any(fields.map { .init($0.number, .equals(.blob(id.bytes))) })]
       return try records(query).map { "\(kind.name) \(kind.title(of: $0) ?? $0.key.id.uuid)" }
     }
   }

@@ -14,8 +14,8 @@ extension RecordField {
   /// - Parameters:
   ///   - number: the number of the field, from 1 to 65,535.
   ///   - name: the name of the field on the command line and in exports.
-  ///   - isRequired: whether a new record must have a text that is not empty.
-  ///   - charactersMax: the greatest number of characters.
+  ///   - isRequired: whether a new record must have a text that is not empty. A later edit can still clear it.
+  ///   - charactersMax: the maximum number of characters.
   public static func text(
     _ number: Int, _ name: String, _ path: Path<String>, isRequired: Bool = false, charactersMax: Int = 10_000
   ) -> RecordField {
@@ -29,18 +29,18 @@ extension RecordField {
     field(name, path).defined(number, .text, charactersMax: charactersMax)
   }
 
-  /// A yes or no; the property has the default value if the field has none.
+  /// A Boolean; the property has the default value if the field has none.
   public static func flag(
     _ number: Int, _ name: String, _ path: Path<Bool>, default value: Bool = false
   ) -> RecordField {
-    field(name, path, absent: value).defined(number, .bool)
+    field(name, path, absent: value).defined(number, .bool, initial: .bool(value))
   }
 
   /// A whole number; the property has the default value if the field has none.
   public static func integer(
     _ number: Int, _ name: String, _ path: Path<Int>, default value: Int = 0
   ) -> RecordField {
-    field(name, path, absent: value).defined(number, .integer)
+    field(name, path, absent: value).defined(number, .integer, initial: .integer(Int64(value)))
   }
 
   /// A whole number, or nil.
@@ -52,7 +52,7 @@ extension RecordField {
   public static func number(
     _ number: Int, _ name: String, _ path: Path<Double>, default value: Double = 0
   ) -> RecordField {
-    field(name, path, absent: value).defined(number, .float)
+    field(name, path, absent: value).defined(number, .float, initial: .float(wireFloat(value)))
   }
 
   /// A number, or nil.
@@ -60,7 +60,7 @@ extension RecordField {
     field(name, path).defined(number, .float)
   }
 
-  /// A time in milliseconds, or nil.
+  /// A point in time, to the millisecond, or nil.
   public static func date(_ number: Int, _ name: String, _ path: Path<Date?>) -> RecordField {
     field(name, path).defined(number, .timestamp)
   }
@@ -77,26 +77,33 @@ extension RecordField {
     field(name, path).defined(number, .money)
   }
 
-  /// A place on earth, or nil.
+  /// A geographic coordinate, or nil.
   public static func coordinate(_ number: Int, _ name: String, _ path: Path<Coordinate?>) -> RecordField {
     field(name, path).defined(number, .coordinate)
   }
 
-  /// The id of a record of another kind, or of the same. It is zero if the field has no value.
+  /// The id of a record of this or another kind. A new record must have one; the property is the all-zero UUID if the field
+  /// has no value.
+  ///
+  /// Saving checks that a parent exists. Any other reference can refer to a record that was deleted.
   public static func reference<Target: Record>(
     _ number: Int, _ name: String, _ path: Path<UUID>, to target: Target.Type
   ) -> RecordField {
-    id(name, path).defined(number, isRequired: true) { .reference(target.fields.number) }
+    RecordField(
+      name: name, read: { $1[keyPath: path] = UUID($0) ?? zeroID },
+      write: { $0[keyPath: path] == zeroID ? .null : $0[keyPath: path].value }, parts: [Part(path: path)]
+    ).defined(number, isRequired: true) { .reference(target.fields.number) }
   }
 
-  /// The id of a record of another kind, or of the same, or nil.
+  /// The id of a record of this or another kind, or nil.
   public static func reference<Target: Record>(
     _ number: Int, _ name: String, _ path: Path<UUID?>, to target: Target.Type
   ) -> RecordField {
     field(name, path).defined(number) { .reference(target.fields.number) }
   }
 
-  /// A word from a list. A word that this version of the app does not know reads as the default value, but is kept.
+  /// A word from a list of at most 64. A word that this version of the app does not know reads as the default value, but is
+  /// kept. Queries compare the stored words, and need a type that conforms to ``QueryValue``.
   public static func word<Word: RawRepresentable & CaseIterable & Sendable>(
     _ number: Int, _ name: String, _ path: Path<Word>, default value: Word
   ) -> RecordField where Word.RawValue == String {
@@ -104,10 +111,12 @@ extension RecordField {
       name: name, read: { $1[keyPath: path] = $0.asText.flatMap { Word(rawValue: $0) } ?? value },
       write: { .text($0[keyPath: path].rawValue) },
       parts: [Part(path: path, absent: .text(value.rawValue))]
-    ).defined(number, .text, words: Word.allCases.map(\.rawValue))
+    ).defined(
+      number, .text, words: Word.allCases.map(\.rawValue), initial: .text(value.rawValue))
   }
 
-  /// A word from a list, or nil. A word that this version of the app does not know reads as nil, but is kept.
+  /// A word from a list of at most 64, or nil. A word that this version of the app does not know reads as nil, but is kept.
+  /// Queries compare the stored words, and need a type that conforms to ``QueryValue``.
   public static func word<Word: RawRepresentable & CaseIterable & Sendable>(
     _ number: Int, _ name: String, _ path: Path<Word?>
   ) -> RecordField where Word.RawValue == String {
@@ -132,6 +141,7 @@ extension RecordField {
   }
 
   /// A list of texts. All of them are one value: of two concurrent changes to the list, one wins.
+  /// It can't be used in orders, filters or sorting.
   public static func texts(_ number: Int, _ name: String, _ path: Path<[String]>) -> RecordField {
     RecordField(
       name: name,
@@ -153,14 +163,16 @@ extension RecordField {
 extension RecordField {
   private func defined(
     _ number: Int, _ type: FieldType, isRequired: Bool = false, charactersMax: Int? = nil,
-    words: [String] = []
+    words: [String] = [], initial: Value = .null
   ) -> RecordField {
-    defined(number, isRequired: isRequired, charactersMax: charactersMax, words: words) { type }
+    defined(
+      number, isRequired: isRequired, charactersMax: charactersMax, words: words, initial: initial
+    ) { type }
   }
 
   private func defined(
     _ number: Int, isRequired: Bool = false, charactersMax: Int? = nil, words: [String] = [],
-    _ type: @escaping @Sendable () -> FieldType
+    initial: Value = .null, _ type: @escaping @Sendable () -> FieldType
   ) -> RecordField {
     var field = self
     // A number beyond the range is refused when the schema is made.
@@ -169,7 +181,8 @@ extension RecordField {
     let name = name
     field.definition = {
       AppField(
-        known, name, type(), isRequired: isRequired, charactersMax: charactersMax, words: words)
+        known, name, type(), isRequired: isRequired, charactersMax: charactersMax, words: words,
+        initial: initial)
     }
     return field
   }
@@ -182,11 +195,13 @@ extension AppSchema {
   ///   - app: the name of the app in reverse domain form, such as `com.example.packing`.
   ///   - types: the types of the app's own records.
   /// - Throws: ``WaymarkError`` with the code `schema` if a name or number is not allowed or is used twice.
+  ///   ``Node/open(_:name:issuers:purchases:schema:log:)`` also throws it if the kind of a parent is missing, or if another
+  ///   app on this device uses a number or name.
   public init(_ app: String, _ types: any Record.Type...) throws(WaymarkError) {
     let kinds = types.compactMap { $0.appKind }
     do throws(SchemaError) {
       guard kinds.count == types.count else {
-        throw SchemaError(subject: "a built-in kind", rule: "is not part of an app's schema")
+        throw SchemaError(subject: "a schema", rule: "can't contain built-in kinds")
       }
       try self.init(app: app, kinds)
     } catch {
@@ -200,14 +215,11 @@ extension Record {
 }
 
 extension WaymarkError {
-  fileprivate static func badSchema(_ error: SchemaError) -> WaymarkError {
-    .failed(.schema, "\(error)", next: "correct the `RecordFields` of that record, or the name of the app")
-  }
-
   /// The error for a record whose kind is not in the schema with which the node was opened.
   static func unknownKind(_ kind: Kind) -> WaymarkError {
     .failed(
       .unknownKind,
-      "This node does not know the kind \(kind.name).", next: "give the app's schema to `Node.open`")
+      "Unknown kind \(kind.name): it is not in the schema that this node was opened with.",
+      next: "pass a schema that contains it to `Node.open`")
   }
 }

@@ -63,7 +63,7 @@ extension Record {
 
   /// The values of all fields.
   var values: [FieldNumber: Value] {
-    Dictionary(uniqueKeysWithValues: Self.fields.all.map { ($0.number, $0.write(self)) })
+    Dictionary(Self.fields.all.map { ($0.number, $0.write(self)) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// The values of the fields that were changed since the record was read; for a new record, of all fields that have

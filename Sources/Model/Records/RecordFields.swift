@@ -14,8 +14,8 @@ import Wire
 ///    .flag(3, "isPacked", \.isPacked)])
 /// ```
 ///
-/// The number and names of a kind and the number and type of each field are permanent: they are in the records on every
-/// device. A kind can get more fields later.
+/// The number and names of a kind, and the number, name and type of each field, are permanent, because other devices have
+/// stored them. A kind can get more fields later. Properties that are not among the fields are not stored.
 public struct RecordFields<Owner: Record>: Sendable {
   let all: [RecordField<Owner>]
   private let id: any KeyPath<Owner, UUID> & Sendable
@@ -24,7 +24,7 @@ public struct RecordFields<Owner: Record>: Sendable {
   /// Where the kind comes from.
   private enum Definition: Sendable {
     case builtIn(Kind)
-    /// A kind of an app. It is made when it is first used, because kinds can refer to one another.
+    /// A kind of an app. It is created lazily, because kinds can refer to one another.
     case app(KindNumber, LazyKind)
   }
 
@@ -59,7 +59,7 @@ public struct RecordFields<Owner: Record>: Sendable {
     all = fields
     func field(_ path: PartialKeyPath<Owner>) -> FieldNumber {
       let found = fields.first { $0.parts.contains { $0.path == path } }
-      guard let found else { preconditionFailure("\(path) of \(name) is not among the fields of its kind") }
+      guard let found else { preconditionFailure("\(path) of \(name) can't be used here: it is not a single field of its kind") }
       return found.number
     }
     let (parent, title, order) = (parent.map(field), title.map(field), order.map(field))
@@ -108,7 +108,7 @@ public struct RecordFields<Owner: Record>: Sendable {
   }
 }
 
-/// A kind of an app that is made when it is first used.
+/// A kind of an app that is created lazily.
 private final class LazyKind: Sendable {
   let make: @Sendable () -> AppKind
   private let made = Mutex<Kind?>(nil)

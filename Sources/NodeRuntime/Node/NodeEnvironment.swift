@@ -10,8 +10,11 @@ package struct NodeEnvironment: Sendable {
   package let transport: any NodeTransport
   /// Which purchases give premium; nil for those that the home's configuration file lists.
   package let purchases: PurchasePolicy?
-  /// The app whose kinds of records the store is to know; nil for none besides those that it knows already.
+  /// The schema of the app that opens the store; nil if it has none.
   package let schema: AppSchema?
+
+  /// The schema in the form in which a store takes it.
+  package var apps: [KnownApp] { schema.map { [KnownApp($0, isGiven: true)] } ?? [] }
 
   package init(
     clock: any NodeClock, transport: any NodeTransport, purchases: PurchasePolicy? = nil,
@@ -28,7 +31,7 @@ package struct NodeEnvironment: Sendable {
   /// - Parameters:
   ///   - wall: the wall clock to use.
   ///   - purchases: which purchases give premium; nil for those that the home's configuration file lists.
-  ///   - schema: the app whose kinds of records the store is to know.
+  ///   - schema: the schema of the app that opens the store; nil if it has none.
   package static func machine(
     wall: @escaping @Sendable () -> Int64 = systemWall, purchases: PurchasePolicy? = nil,
     schema: AppSchema? = nil

@@ -25,8 +25,8 @@ extension Node {
   ///   - issuers: the public keys of the entitlement issuers that a new circle accepts from the start; at most two.
   ///   - purchases: the products in the App Store that give premium; nil for those that the file `config.json` of the
   ///     home lists, if there is one.
-  ///   - schema: the app's own kinds of records; nil for none besides those that the store knows already. A schema that
-  ///     has more kinds or fields than before makes the store build its tables again, which takes a while.
+  ///   - schema: the app's own kinds of records; nil if it has none. Kinds that the store already knows stay known. If the
+  ///     schema adds kinds or fields, the store rebuilds its tables, which takes a while.
   ///   - log: receives the node's log messages.
   /// - Throws: ``WaymarkError`` if another process holds the store, in which case the error names that process, or if
   ///   keys or files are invalid.
@@ -130,7 +130,7 @@ extension Node {
     inMemory identity: Identity, _ statements: [Statement], root: SigningKey?,
     in environment: NodeEnvironment, log: NodeLog
   ) throws {
-    let store = try Store.inMemory(adding: [environment.schema].compactMap(\.self))
+    let store = try Store.inMemory(adding: environment.apps)
     try NewStore.fill(store, statements)
     try self.init(
       home: Home(inMemoryWith: root), identity: identity, store: store, in: environment, log: log)

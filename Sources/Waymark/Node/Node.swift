@@ -41,7 +41,7 @@ public actor Node {
     try home.finishReplacing(at: environment.clock.wall())
     // Load the keys after opening the store. The store's lock is held by then, so no other process can replace the keys
     // in between.
-    let store = try home.openStore(adding: [environment.schema].compactMap(\.self))
+    let store = try home.openStore(adding: environment.apps)
     let (identity, passphrase) = try Identity.open(in: home)
     home.protectStore()
     home.sweep()

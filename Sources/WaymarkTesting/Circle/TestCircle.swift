@@ -44,7 +44,7 @@ public final class TestCircle: Sendable {
     /// In memory only.
     case memory
     /// In one temporary directory per device, removed when the circle is released. Required for
-    /// ``TestCircle/reopen(_:)`` and for everything else that an in-memory node can't do.
+    /// ``TestCircle/reopen(_:schema:)`` and for everything else that an in-memory node can't do.
     case directories
   }
 
@@ -80,7 +80,7 @@ public final class TestCircle: Sendable {
   ///   - isSyncing: whether to turn on record sync on devices with premium.
   ///   - storage: where the devices keep their data.
   ///   - purchases: the products that give premium; nil for those of a ``TestAppStore``.
-  ///   - schema: the own kinds of records of the app on all devices.
+  ///   - schema: the app's own kinds of records, on all devices.
   ///   - clock: the clock that all devices share.
   /// - Throws: `WaymarkError`, or ``TestSetupError`` if a new store is not empty or the devices do not settle.
   public convenience init(
@@ -197,7 +197,7 @@ public final class TestCircle: Sendable {
 
   /// Opens the node of a device again, as when its app starts.
   ///
-  /// - Parameter schema: the own kinds of records of the app, if it has another version by now.
+  /// - Parameter schema: the schema to open the node with; nil for that of the circle.
   /// - Throws: `WaymarkError` if the circle is in memory, because closing the node discarded its data.
   public func reopen(_ name: String, schema: AppSchema? = nil) async throws {
     let device = device(name)

@@ -92,15 +92,25 @@ struct AppSchemaTests {
     #expect(merged.merged(with: old) == merged)
   }
 
-  @Test func `of two apps with one number or name, the first is known`() throws {
+  private static func known(_ apps: AppSchema..., given: Set<String> = []) -> [String] {
+    let apps = apps.map { KnownApp($0, isGiven: given.contains($0.app)) }
+    return Schema(apps).kinds.filter(\.isOfApp).map(\.name)
+  }
+
+  @Test func `of two apps with one number or name, the first is known, and that of this device before all`() throws {
     let first = try AppSchema(app: "com.a", [Self.kind(2048, "a-item")])
     let second = try AppSchema(
       app: "com.b", [Self.kind(2048, "b-item"), Self.kind(2049, "a-item"), Self.kind(2050, "b-bag")])
-    #expect(Schema([first, second]).kinds.filter(\.isOfApp).map(\.name) == ["a-item", "b-bag"])
-    #expect(Schema([second, first]).kinds.filter(\.isOfApp).map(\.name) == ["b-item", "a-item", "b-bag"])
+    #expect(Self.known(first, second) == ["a-item", "b-bag"])
+    #expect(Self.known(second, first) == ["b-item", "a-item", "b-bag"])
+    #expect(Self.known(second, first, given: ["com.a"]) == ["a-item", "b-bag"])
+    let accepted = Schema.accepted([KnownApp(first, isGiven: true), KnownApp(second, isGiven: true)])
+    try first.check(acceptedIn: accepted)
+    let refused = #expect(throws: SchemaError.self) { try second.check(acceptedIn: accepted) }
+    #expect(refused?.description.contains("com.a") == true)
   }
 
-  @Test func `a kind whose ancestors are unknown or form a circle is left out`() throws {
+  @Test func `a kind whose ancestors are unknown, too many, or form a circle is left out`() throws {
     let schema = try AppSchema(
       app: "com.a",
       [
@@ -108,8 +118,26 @@ struct AppSchemaTests {
         Self.kind(2050, "below-circle", parent: 2049), Self.kind(2051, "below-unknown", parent: 3000),
         Self.kind(2052, "below-below-trip", parent: 2053), Self.kind(2053, "below-trip", parent: 1),
       ])
-    #expect(
-      Schema([schema]).kinds.filter(\.isOfApp).map(\.name) == ["below-below-trip", "below-trip"])
+    #expect(Self.known(schema).sorted() == ["below-below-trip", "below-trip"])
+    let chain = try AppSchema(
+      app: "com.b", (0..<6).map { try Self.kind(3_000 + $0, "level-\($0)", parent: $0 == 0 ? 1 : 2_999 + $0) })
+    #expect(Self.known(chain) == ["level-0", "level-1", "level-2", "level-3"])
+  }
+
+  @Test func `the kinds and fields of all apps together are limited`() throws {
+    let fields = (1...40).map { AppField($0, "f\($0)", .text) }
+    let apps = try (0..<4).map { app in
+      try AppSchema(
+        app: "com.a\(app)",
+        (0..<20).map { kind in
+          let number = UInt64(2_048 + app * 100 + kind)
+          return AppKind(number, "kind-\(number)", plural: "kinds-\(number)", fields)
+        })
+    }
+    let accepted = Schema.accepted(apps.map { KnownApp($0, isGiven: false) })
+    let kinds = accepted.flatMap(\.schema.kinds)
+    #expect(kinds.count <= Limits.knownKindsMax)
+    #expect(kinds.flatMap(\.fields).count <= Limits.knownFieldsMax && kinds.count == 25)
   }
 
   @Test func `no built-in kind and no name of a table could be that of an app`() {

@@ -1,10 +1,13 @@
 import Foundation
 import NodeRuntime
+import Records
+import Replication
 import SQLite
 import Storage
 import Testing
 import Waymark
 import WaymarkTesting
+import Wire
 
 /// Records of kinds that an app defines.
 struct AppKindTests {
@@ -166,6 +169,54 @@ struct AppKindTests {
       }
     }
     #expect(shown == ["Tent", "0", "120.5", "EUR"])
+  }
+
+  @Test func `undo without a name does not undo that a schema was shared`() async throws {
+    let phone = try Node.inMemory(schema: .packing)
+    _ = try await phone.save(PackingBag("Rucksack"))
+    await phone.withCore { core in core.shareSchemas() }
+    #expect(try await phone.history(limit: 1).first?.verb == "schema")
+    _ = try await phone.undoNewest()
+    #expect(try await phone.records(PackingBag.all).isEmpty)
+  }
+
+  @Test func `whatever a member writes as a schema, the store opens`() async throws {
+    let circle = try await TestCircle("alice", storage: .directories)
+    let trip = try await Self.trip(circle["alice"])
+    let hostile = try (0..<40).map { number in
+      try AppSchema(
+        app: "com.a\(number)",
+        (0..<30).map { level in
+          let kind = UInt64(2_048 + number * 30 + level)
+          let parent = try #require(KindNumber(level == 0 ? 1 : kind - 1))
+          return AppKind(
+            kind, "kind-\(kind)", plural: "kinds-\(kind)", parent: 64,
+            (1..<64).map { AppField($0, "f\($0)", .uuid) } + [AppField(64, "up", .reference(parent))])
+        })
+    }
+    let drafts = hostile.map { schema in
+      EntryDraft(
+        .insert, RecordKey(kind: Kind.schema.number, id: RecordID(UUID())),
+        [(1, .text(schema.app)), (2, schema.kindsValue)])
+    } + [
+      EntryDraft(
+        .insert, RecordKey(kind: Kind.schema.number, id: RecordID(UUID())),
+        [(1, .integer(7)), (2, .array([.array([.null, .bytes([1])]), .bool(true)]))])
+    ]
+    for draft in drafts { _ = try await circle["alice"].withCore { core in try core.write("schema", [draft]) } }
+    try await circle.reopen("alice", schema: .packing)
+    let item = try await circle["alice"].save(PackingItem("Tent", in: trip.id))
+    try await circle.reopen("alice")
+    #expect(try await circle["alice"].records(PackingItem.all) == [item])
+    await circle.close()
+  }
+
+  @Test func `an organization that a record of an app names is in use`() async throws {
+    let alice = try Node.inMemory(schema: AppSchema("com.example.shops", ShopItem.self))
+    let shop = try await alice.save(Organization(name: "Outdoor shop"))
+    _ = try await alice.save(ShopItem("Tent", shop: shop.id))
+    let refused = await #expect(throws: WaymarkError.self) { try await alice.delete(shop) }
+    #expect(refused?.code == .inUse)
   }
 
   // MARK: Devices with other versions

@@ -80,6 +80,26 @@ struct EarlyItem: Record {
     [.reference(1, "trip", \.tripID, to: Trip.self), .text(2, "name", \.name, isRequired: true)])
 }
 
+/// A thing to buy, which names an organization.
+struct ShopItem: Record {
+  let id: UUID
+  var name = ""
+  var shopID: Organization.ID?
+  var origin = RecordOrigin()
+
+  init(id: UUID) { self.id = id }
+
+  init(_ name: String, shop: Organization.ID) {
+    id = .record()
+    self.name = name
+    shopID = shop
+  }
+
+  static let fields = RecordFields<ShopItem>(
+    3_001, "shop-item", plural: "shop-items", id: \.id, title: \.name,
+    [.text(1, "name", \.name), .reference(2, "shop", \.shopID, to: Organization.self)])
+}
+
 extension AppSchema {
   static var packing: AppSchema {
     get throws { try AppSchema("com.example.packing", PackingItem.self, PackingBag.self) }

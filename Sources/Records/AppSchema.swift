@@ -349,14 +349,17 @@ extension Schema {
 
   /// What the kinds that were accepted so far leave to others.
   private struct Room {
-    private var depths = Dictionary(uniqueKeysWithValues: Schema.builtIn.kinds.map { (UInt64($0.number.rawValue), 0) })
+    private var depths = Dictionary(
+      uniqueKeysWithValues: Schema.builtIn.kinds.map { (UInt64($0.number.rawValue), 0) })
     private var names = Set(Schema.builtIn.kinds.flatMap { [$0.name, $0.plural] })
     private var kinds = 0
     private var fields = 0
 
     /// Accepts kinds in any order: a kind may follow the kind of its parent or come before it.
     mutating func take(_ offered: [AppKind]) -> [AppKind] {
-      var waiting = offered.filter { depths[$0.number] == nil && names.isDisjoint(with: [$0.name, $0.plural]) }
+      var waiting = offered.filter {
+        depths[$0.number] == nil && names.isDisjoint(with: [$0.name, $0.plural])
+      }
       var taken: [AppKind] = []
       while let index = waiting.firstIndex(where: { depth(of: $0) != nil }) {
         let kind = waiting.remove(at: index)
@@ -403,7 +406,8 @@ extension AppSchema {
       throw SchemaError(
         subject: kind.subject,
         rule: owner.map { "has a number or name that the app \($0.schema.app) uses in this store" }
-          ?? "needs a parent of a kind that the store knows, with at most \(Limits.appParentsMax) kinds of apps in a row")
+          ?? "needs a parent of a kind that the store knows, with at most \(Limits.appParentsMax) kinds of apps in a row"
+      )
     }
   }
 }

@@ -93,10 +93,9 @@ extension Store {
 
   /// Returns the schemas in the records of the circle, ordered by the ids of these records.
   private static func sharedSchemas(_ connection: Connection) throws -> [AppSchema] {
-    let sql = """
-      SELECT app, kinds FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id LIMIT \(Limits.schemasReadMax)
-      """
+    let sql = "SELECT app, kinds FROM \(Kind.schema.table) WHERE life = 1 ORDER BY id LIMIT ?1"
     return try connection.with(sql) { row in
+      try row.bind(1, Limits.schemasReadMax)
       var found: [AppSchema] = []
       while try row.step() {
         guard let kinds = FieldType.any.value(from: row.value(1)) else { continue }

@@ -59,7 +59,9 @@ public struct RecordFields<Owner: Record>: Sendable {
     all = fields
     func field(_ path: PartialKeyPath<Owner>) -> FieldNumber {
       let found = fields.first { $0.parts.contains { $0.path == path } }
-      guard let found else { preconditionFailure("\(path) of \(name) can't be used here: it is not a single field of its kind") }
+      guard let found else {
+        preconditionFailure("\(path) of \(name) can't be used here: it is not a single field of its kind")
+      }
       return found.number
     }
     let (parent, title, order) = (parent.map(field), title.map(field), order.map(field))

@@ -19,7 +19,7 @@ extension NodeCore {
           .insert, RecordKey(kind: Kind.schema.number, id: id),
           [(Self.app, .text(app.app)), (Self.kinds, app.kindsValue)])
       }
-      if !drafts.isEmpty { try write(AppSchema.verb, drafts) }
+      if !drafts.isEmpty { try write("schema", drafts) }
     } catch {
       logger.warning("schema", "can't share the kinds of apps with the other devices: \(error)")
     }

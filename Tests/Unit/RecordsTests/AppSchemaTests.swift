@@ -97,7 +97,9 @@ struct AppSchemaTests {
     return Schema(apps).kinds.filter(\.isOfApp).map(\.name)
   }
 
-  @Test func `of two apps with one number or name, the first is known, and that of this device before all`() throws {
+  @Test func `of two apps with one number or name, the first is known, and that of this device before all`()
+    throws
+  {
     let first = try AppSchema(app: "com.a", [Self.kind(2048, "a-item")])
     let second = try AppSchema(
       app: "com.b", [Self.kind(2048, "b-item"), Self.kind(2049, "a-item"), Self.kind(2050, "b-bag")])
@@ -120,7 +122,8 @@ struct AppSchemaTests {
       ])
     #expect(Self.known(schema).sorted() == ["below-below-trip", "below-trip"])
     let chain = try AppSchema(
-      app: "com.b", (0..<6).map { try Self.kind(3_000 + $0, "level-\($0)", parent: $0 == 0 ? 1 : 2_999 + $0) })
+      app: "com.b", (0..<6).map { try Self.kind(3_000 + $0, "level-\($0)", parent: $0 == 0 ? 1 : 2_999 + $0) }
+    )
     #expect(Self.known(chain) == ["level-0", "level-1", "level-2", "level-3"])
   }
 

@@ -194,16 +194,19 @@ struct AppKindTests {
             (1..<64).map { AppField($0, "f\($0)", .uuid) } + [AppField(64, "up", .reference(parent))])
         })
     }
-    let drafts = hostile.map { schema in
-      EntryDraft(
-        .insert, RecordKey(kind: Kind.schema.number, id: RecordID(UUID())),
-        [(1, .text(schema.app)), (2, schema.kindsValue)])
-    } + [
-      EntryDraft(
-        .insert, RecordKey(kind: Kind.schema.number, id: RecordID(UUID())),
-        [(1, .integer(7)), (2, .array([.array([.null, .bytes([1])]), .bool(true)]))])
-    ]
-    for draft in drafts { _ = try await circle["alice"].withCore { core in try core.write("schema", [draft]) } }
+    let drafts =
+      hostile.map { schema in
+        EntryDraft(
+          .insert, RecordKey(kind: Kind.schema.number, id: RecordID(UUID())),
+          [(1, .text(schema.app)), (2, schema.kindsValue)])
+      } + [
+        EntryDraft(
+          .insert, RecordKey(kind: Kind.schema.number, id: RecordID(UUID())),
+          [(1, .integer(7)), (2, .array([.array([.null, .bytes([1])]), .bool(true)]))])
+      ]
+    for draft in drafts {
+      _ = try await circle["alice"].withCore { core in try core.write("schema", [draft]) }
+    }
     try await circle.reopen("alice", schema: .packing)
     let item = try await circle["alice"].save(PackingItem("Tent", in: trip.id))
     try await circle.reopen("alice")

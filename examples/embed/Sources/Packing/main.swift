@@ -95,7 +95,7 @@ tent.bagID = bag.id
 (tent, _) = try await phone.save(tent, PackingItem("Book", in: trip.id))
 try await expect("Two things are still to be packed.") { list.open == ["Book", "Tent"] }
 let packing = try await phone.change("pack") { $0.update(PackingItem.self, tent.id) { $0.isPacked = true } }
-try await expect("The tent is packed, and the list drawn once more.") { list.open == ["Book"] }
+try await expect("The packed tent leaves the list.") { list.open == ["Book"] }
 let renders = list.renders
 _ = try await phone.save(Trip(name: "Oslo"))
 _ = try await phone.update(PackingBag.self, bag.id) { $0.kilograms = 10 }

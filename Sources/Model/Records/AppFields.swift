@@ -14,6 +14,7 @@ extension RecordField {
   /// - Parameters:
   ///   - number: the number of the field, from 1 to 65,535.
   ///   - name: the name of the field on the command line and in exports.
+  ///   - path: the property.
   ///   - isRequired: whether a new record must have a text that is not empty. A later edit can still clear it.
   ///   - charactersMax: the maximum number of characters.
   public static func text(

@@ -197,7 +197,9 @@ public final class TestCircle: Sendable {
 
   /// Opens the node of a device again, as when its app starts.
   ///
-  /// - Parameter schema: the schema to open the node with; nil for that of the circle.
+  /// - Parameters:
+  ///   - name: the name of the device.
+  ///   - schema: the schema to open the node with; nil for that of the circle.
   /// - Throws: `WaymarkError` if the circle is in memory, because closing the node discarded its data.
   public func reopen(_ name: String, schema: AppSchema? = nil) async throws {
     let device = device(name)

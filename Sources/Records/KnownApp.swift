@@ -3,24 +3,54 @@
 import Replication
 import Wire
 
-/// A schema that a store knows.
+/// What a store knows of an app's kinds.
 package struct KnownApp: Hashable, Sendable {
-  package let schema: AppSchema
-  /// Whether an app on this device has opened the store with the schema. Otherwise it was learned from other devices.
-  package let isGiven: Bool
+  /// The name of the app.
+  package let app: String
+  /// What an app on this device has given when it opened the store; nil if there is no such app.
+  package let given: AppSchema?
+  /// What was learned from the records of the circle; nil if nothing was.
+  package let learned: AppSchema?
 
-  package init(_ schema: AppSchema, isGiven: Bool) { (self.schema, self.isGiven) = (schema, isGiven) }
+  /// Creates an entry for a schema that an app on this device has given.
+  package init(given schema: AppSchema) { self.init(schema.app, given: schema, learned: nil) }
+
+  /// Creates an entry for a schema that was learned from other devices.
+  package init(learned schema: AppSchema) { self.init(schema.app, given: nil, learned: schema) }
+
+  package init(_ app: String, given: AppSchema?, learned: AppSchema?) {
+    (self.app, self.given, self.learned) = (app, given, learned)
+  }
+
+  /// All that is known, in which the given definitions come first.
+  package var schema: AppSchema {
+    let schemas = [given, learned].compactMap(\.self)
+    return schemas.dropFirst().reduce(schemas.first ?? AppSchema(valid: app, [])) { $0.merged(with: $1) }
+  }
+
+  /// Returns the entry with a schema that an app on this device gives, perhaps of another version.
+  package func giving(_ schema: AppSchema) -> KnownApp {
+    KnownApp(app, given: given.map(schema.merged) ?? schema, learned: learned)
+  }
+
+  /// Returns the entry with a schema that was learned.
+  package func learning(_ schema: AppSchema) -> KnownApp {
+    KnownApp(app, given: given, learned: learned.map { $0.merged(with: schema) } ?? schema)
+  }
 }
 
 extension Schema {
-  /// Returns what of some schemas a store can hold together. Given schemas come before learned ones, so that what another
-  /// device writes never displaces a kind of an app on this device. Left out are kinds whose number or name an earlier
-  /// schema uses, kinds without a known parent, kinds with too many ancestors, and what exceeds the limits.
+  /// Returns what of some schemas a store can hold together. What apps on this device have given comes before all that was
+  /// learned, so that what another device writes displaces no kind of an app on this device. Left out are kinds whose
+  /// number or name an earlier schema uses, kinds without a known parent, kinds with too many ancestors, and what exceeds
+  /// the limits.
   package static func accepted(_ apps: [KnownApp]) -> [KnownApp] {
     var room = Room()
-    return (apps.filter(\.isGiven) + apps.filter { !$0.isGiven }).prefix(Limits.appsMax).compactMap { app in
-      let kinds = room.take(app.schema.kinds)
-      return kinds.isEmpty ? nil : KnownApp(AppSchema(valid: app.schema.app, kinds), isGiven: app.isGiven)
+    let apps = (apps.filter { $0.given != nil } + apps.filter { $0.given == nil }).prefix(Limits.appsMax)
+    let given = apps.map { $0.given.flatMap { room.accepted($0, besides: nil) } }
+    return zip(apps, given).compactMap { app, given in
+      let learned = app.learned.flatMap { room.accepted($0, besides: given) }
+      return given == nil && learned == nil ? nil : KnownApp(app.app, given: given, learned: learned)
     }
   }
 
@@ -37,8 +67,29 @@ extension Schema {
     private var kinds = 0
     private var fields = 0
 
+    /// Returns the part of a schema that there is room for; nil if there is none.
+    ///
+    /// - Parameter given: the accepted kinds of the same app, to which the schema can add fields.
+    mutating func accepted(_ schema: AppSchema, besides given: AppSchema?) -> AppSchema? {
+      var taken: [AppKind] = []
+      var others: [AppKind] = []
+      for kind in schema.kinds {
+        guard let own = given?.kinds.first(where: { $0.number == kind.number }) else {
+          others.append(kind)
+          continue
+        }
+        let more = kind.fields.count { field in !own.fields.contains { $0.number == field.number } }
+        // The definitions of known fields stay, because they can allow more; of new fields there are all or none.
+        guard fields + more <= Limits.knownFieldsMax else { continue }
+        fields += more
+        taken.append(kind)
+      }
+      taken += take(others)
+      return taken.isEmpty ? nil : AppSchema(valid: schema.app, taken)
+    }
+
     /// Accepts kinds in any order: a kind may follow the kind of its parent or come before it.
-    mutating func take(_ offered: [AppKind]) -> [AppKind] {
+    private mutating func take(_ offered: [AppKind]) -> [AppKind] {
       var waiting = offered.filter {
         depths[$0.number] == nil && names.isDisjoint(with: [$0.name, $0.plural])
       }
@@ -79,15 +130,15 @@ extension AppSchema {
   ///
   /// - Throws: `SchemaError` for a kind that the store can't hold.
   package func check(acceptedIn apps: [KnownApp]) throws(SchemaError) {
-    let accepted = apps.first { $0.schema.app == app }?.schema.kinds ?? []
+    let accepted = apps.first { $0.app == app }?.given?.kinds ?? []
     for kind in kinds where !accepted.contains(where: { $0.number == kind.number }) {
       let owner = apps.first { known in
-        known.schema.app != app
+        known.app != app
           && known.schema.kinds.contains { $0.number == kind.number || $0.sharesName(with: kind) }
       }
       throw SchemaError(
         subject: kind.subject,
-        rule: owner.map { "has a number or name that the app \($0.schema.app) uses in this store" }
+        rule: owner.map { "has a number or name that the app \($0.app) uses in this store" }
           ?? "needs a parent of a kind that the store knows, with at most \(Limits.appParentsMax) kinds of apps in a row"
       )
     }

@@ -23,8 +23,10 @@ extension Store {
       case .array(let items)? = try? Value(encoded: bytes[...])
     else { return [] }
     return items.compactMap { item in
-      let schema = item.part(0).asText.flatMap { AppSchema(app: $0, kinds: item.part(1)) }
-      return schema.map { KnownApp($0, isGiven: item.part(2).asBool ?? false) }
+      guard let app = item.part(0).asText else { return nil }
+      let given = AppSchema(app: app, kinds: item.part(1))
+      let learned = AppSchema(app: app, kinds: item.part(2))
+      return given == nil && learned == nil ? nil : KnownApp(app, given: given, learned: learned)
     }
   }
 
@@ -44,16 +46,15 @@ extension Store {
   static func adding(_ added: [KnownApp], to stored: [KnownApp]) throws -> [KnownApp] {
     var apps = stored
     for new in added {
-      if let index = apps.firstIndex(where: { $0.schema.app == new.schema.app }) {
-        let old = apps[index]
-        let merged = new.isGiven ? new.schema.merged(with: old.schema) : old.schema.merged(with: new.schema)
-        apps[index] = KnownApp(merged, isGiven: old.isGiven || new.isGiven)
+      if let index = apps.firstIndex(where: { $0.app == new.app }) {
+        if let given = new.given { apps[index] = apps[index].giving(given) }
+        if let learned = new.learned { apps[index] = apps[index].learning(learned) }
       } else {
         apps.append(new)
       }
     }
     let accepted = Schema.accepted(apps)
-    for new in added where new.isGiven { try new.schema.check(acceptedIn: accepted) }
+    for new in added { try new.given?.check(acceptedIn: accepted) }
     return accepted
   }
 
@@ -62,12 +63,13 @@ extension Store {
   static func learning(_ stored: [KnownApp], _ connection: Connection) throws -> [KnownApp] {
     var apps = stored
     for learned in try sharedSchemas(connection) {
-      let others = apps.filter { $0.schema.app != learned.app }.flatMap(\.schema.kinds)
+      let others = apps.filter { $0.app != learned.app }.flatMap(\.schema.kinds)
       let new = learned.without(kindsLike: others)
-      if let index = apps.firstIndex(where: { $0.schema.app == new.app }) {
-        apps[index] = KnownApp(apps[index].schema.merged(with: new), isGiven: apps[index].isGiven)
+      guard !new.kinds.isEmpty else { continue }
+      if let index = apps.firstIndex(where: { $0.app == new.app }) {
+        apps[index] = apps[index].learning(new)
       } else {
-        apps.append(KnownApp(new, isGiven: false))
+        apps.append(KnownApp(learned: new))
       }
     }
     return Schema.accepted(apps)
@@ -108,7 +110,11 @@ extension Store {
   /// Keeps schemas, in the transaction that makes the tables for them.
   static func keep(_ apps: [KnownApp], _ connection: Connection) throws {
     guard try self.apps(in: connection) != apps else { return }
-    let items = apps.map { Value.array([.text($0.schema.app), $0.schema.kindsValue, .bool($0.isGiven)]) }
+    let items = apps.map { app in
+      Value.array([
+        .text(app.app), app.given?.kindsValue ?? .null, app.learned?.kindsValue ?? .null,
+      ])
+    }
     try MetaTable.set(key, Value.array(items).encoded, connection)
   }
 

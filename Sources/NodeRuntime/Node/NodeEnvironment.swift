@@ -14,7 +14,7 @@ package struct NodeEnvironment: Sendable {
   package let schema: AppSchema?
 
   /// The schema in the form in which a store takes it.
-  package var apps: [KnownApp] { schema.map { [KnownApp($0, isGiven: true)] } ?? [] }
+  package var apps: [KnownApp] { schema.map { [KnownApp(given: $0)] } ?? [] }
 
   package init(
     clock: any NodeClock, transport: any NodeTransport, purchases: PurchasePolicy? = nil,

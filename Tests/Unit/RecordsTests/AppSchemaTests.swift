@@ -93,7 +93,7 @@ struct AppSchemaTests {
   }
 
   private static func known(_ apps: AppSchema..., given: Set<String> = []) -> [String] {
-    let apps = apps.map { KnownApp($0, isGiven: given.contains($0.app)) }
+    let apps = apps.map { given.contains($0.app) ? KnownApp(given: $0) : KnownApp(learned: $0) }
     return Schema(apps).kinds.filter(\.isOfApp).map(\.name)
   }
 
@@ -106,7 +106,7 @@ struct AppSchemaTests {
     #expect(Self.known(first, second) == ["a-item", "b-bag"])
     #expect(Self.known(second, first) == ["b-item", "a-item", "b-bag"])
     #expect(Self.known(second, first, given: ["com.a"]) == ["a-item", "b-bag"])
-    let accepted = Schema.accepted([KnownApp(first, isGiven: true), KnownApp(second, isGiven: true)])
+    let accepted = Schema.accepted([KnownApp(given: first), KnownApp(given: second)])
     try first.check(acceptedIn: accepted)
     let refused = #expect(throws: SchemaError.self) { try second.check(acceptedIn: accepted) }
     #expect(refused?.description.contains("com.a") == true)
@@ -127,6 +127,28 @@ struct AppSchemaTests {
     #expect(Self.known(chain) == ["level-0", "level-1", "level-2", "level-3"])
   }
 
+  @Test func `what other devices write of an app never displaces what the app on this device defines`() throws
+  {
+    let own = try AppSchema(
+      app: "com.a",
+      (0..<20).map { try Self.kind(4_000 + $0, "own-\($0)", more: [AppField(2, "count", .integer)]) })
+    let more = (10..<70).map { AppField($0, "f\($0)", .text) }
+    let hostile = try AppSchema(
+      app: "com.a",
+      (0..<12).map { try Self.kind(2_048 + $0, "other-\($0)", more: more) }
+        + (0..<20).map { try Self.kind(4_000 + $0, "changed-\($0)", more: more) })
+    let known = KnownApp(learned: hostile).giving(own)
+    let accepted = Schema.accepted([known])
+    try own.check(acceptedIn: accepted)
+    let schema = Schema(accepted)
+    for kind in own.kinds {
+      let held = try #require(KindNumber(kind.number).flatMap { schema.kind($0) })
+      #expect(held.name == kind.name && held.fields.count >= kind.fields.count)
+    }
+    #expect(schema.kinds.filter(\.isOfApp).flatMap(\.fields).count <= Limits.knownFieldsMax)
+    #expect(Schema.accepted(accepted) == accepted)
+  }
+
   @Test func `the kinds and fields of all apps together are limited`() throws {
     let fields = (1...40).map { AppField($0, "f\($0)", .text) }
     let apps = try (0..<4).map { app in
@@ -137,7 +159,7 @@ struct AppSchemaTests {
           return AppKind(number, "kind-\(number)", plural: "kinds-\(number)", fields)
         })
     }
-    let accepted = Schema.accepted(apps.map { KnownApp($0, isGiven: false) })
+    let accepted = Schema.accepted(apps.map { KnownApp(learned: $0) })
     let kinds = accepted.flatMap(\.schema.kinds)
     #expect(kinds.count <= Limits.knownKindsMax)
     #expect(kinds.flatMap(\.fields).count <= Limits.knownFieldsMax && kinds.count == 25)

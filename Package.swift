@@ -44,7 +44,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], in group: String
 // load that package.
 #if os(macOS)
   // Its last release, 0.9.1, has a libsodium without Ristretto. SwiftPM does not accept a dependency by revision from a
-  // package that is itself used by version; see CONTRIBUTING.md, "Apple's systems".
+  // package that is itself used by version; see CONTRIBUTING.md, "Apple platforms".
   let sodiumPackages: [Package.Dependency] = [
     .package(
       url: "https://github.com/jedisct1/swift-sodium", revision: "cfd195c76882aa9b997560ca7cb95d72fbf5db00")

@@ -1,7 +1,7 @@
-// The only file that knows how the operating systems differ: it has the only conditions on a platform, and exports the
-// system's C library, which the other modules get by importing this one.
+// All differences between the operating systems are in this file: conditions on a platform, and the system's C library,
+// which the other modules get by importing this one.
 //
-// The parts for Apple's systems are written from their headers. They have been neither compiled nor run.
+// The parts for Apple platforms are based on Apple's headers. They have been neither compiled nor run.
 
 import CPlatform
 
@@ -31,7 +31,7 @@ package enum OperatingSystem: Sendable {
 
 /// Makes the content of an open file durable: afterwards it survives a power loss. Returns 0, or -1 and sets `errno`.
 ///
-/// On Apple's systems `fsync` only passes the content to the drive, which may keep it in its cache for a while and may
+/// On Apple platforms `fsync` only passes the content to the drive, which may keep it in its cache for a while and may
 /// write it in another order. There the drive is asked to empty its cache as well.
 package func syncFile(_ descriptor: Int32) -> Int32 {
   #if canImport(Darwin)
@@ -43,7 +43,7 @@ package func syncFile(_ descriptor: Int32) -> Int32 {
 
 /// Makes the names in an open directory durable. Returns 0, or -1 and sets `errno`.
 ///
-/// Some file systems can't sync a directory. They are taken to keep the names by themselves.
+/// Some file systems can't sync a directory. On those, names are assumed to be durable.
 package func syncDirectory(_ descriptor: Int32) -> Int32 {
   syncFile(descriptor) == 0 || isUnsupported(errno) ? 0 : -1
 }
@@ -79,7 +79,7 @@ package func uninterrupted<Number: SignedInteger>(_ call: () -> Number) -> Numbe
   }
 }
 
-/// Reserves room on the disk for a new, empty file. Returns false if there is not enough of it.
+/// Reserves disk space for a new, empty file. Returns false if there is not enough.
 package func reserveRoom(_ descriptor: Int32, bytes: Int) -> Bool {
   #if canImport(Darwin)
     // Not every file system there can reserve room, so the bytes are written.
@@ -108,7 +108,7 @@ package enum SocketKind: Sendable {
 }
 
 /// Opens a socket that programs started by this process do not inherit. Writing to it, with `quietSend` as a flag,
-/// raises no signal after the other end has hung up. Returns the descriptor, or -1 and sets `errno`.
+/// raises no signal after the peer has closed the connection. Returns the descriptor, or -1 and sets `errno`.
 package func openSocket(_ family: Int32, _ kind: SocketKind) -> Int32 {
   #if canImport(Darwin)
     let descriptor = socket(family, kind.number, 0)
@@ -130,13 +130,13 @@ package func prepareSocket(_ descriptor: Int32) -> Int32 {
   #if canImport(Darwin)
     var yes: Int32 = 1
     let size = socklen_t(MemoryLayout<Int32>.size)
-    // A connection that has ended already takes no options.
+    // On a connection that has already ended, setting an option fails with EINVAL.
     if setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, size) != 0, errno != EINVAL { return -1 }
   #endif
   return fcntl(descriptor, F_SETFD, FD_CLOEXEC)
 }
 
-/// The flag with which `send` raises no signal. Apple's systems have an option of the socket instead.
+/// The flag with which `send` raises no signal. Apple platforms have the socket option SO_NOSIGPIPE instead.
 package let quietSend: Int32 = {
   #if canImport(Darwin)
     0
@@ -188,7 +188,7 @@ package struct SocketPeer: Hashable, Sendable {
 
 /// Copies the address or the mask of an interface to a structure of full size, and returns its size.
 ///
-/// On Apple's systems a mask may end after its last byte that is not zero, and may lack the family.
+/// On Apple platforms a mask may end after its last byte that is not zero, and may lack the family.
 ///
 /// - Parameter family: `AF_INET` or `AF_INET6`.
 package func wholeAddress(
@@ -242,14 +242,14 @@ package enum LimitedResource: Sendable {
 }
 
 #if canImport(Darwin)
-  /// What a program that is started does with descriptors.
+  /// File actions for a spawned process.
   package typealias SpawnActions = posix_spawn_file_actions_t?
-  /// How a program is started.
+  /// Attributes of a spawned process.
   package typealias SpawnAttributes = posix_spawnattr_t?
 #else
-  /// What a program that is started does with descriptors.
+  /// File actions for a spawned process.
   package typealias SpawnActions = posix_spawn_file_actions_t
-  /// How a program is started.
+  /// Attributes of a spawned process.
   package typealias SpawnAttributes = posix_spawnattr_t
 #endif
 
@@ -265,5 +265,5 @@ package func spawnValues() -> (actions: SpawnActions, attributes: SpawnAttribute
 /// Keeps this process's memory from being read by the user's other processes and from being written to core files.
 ///
 /// This has no effect if the operating system refuses, as it may for a process that has dropped privileges, and none on
-/// Apple's systems, where a process needs the right to debug another one.
+/// Apple platforms, where a process needs the right to debug another one.
 package func hideMemory() { _ = waymark_hide_memory() }

@@ -21,7 +21,7 @@ extension Connection {
     try execute("PRAGMA synchronous = FULL")
     try execute("PRAGMA journal_size_limit = \(settings.journalSizeLimitBytes)")
     try fitCache(settings)
-    // Without these two, a sync on Apple's systems does not reach the medium. Elsewhere they have no effect.
+    // Without these two, a sync on Apple platforms does not reach the medium. Elsewhere they have no effect.
     try execute("PRAGMA fullfsync = ON")
     try execute("PRAGMA checkpoint_fullfsync = ON")
     try execute("PRAGMA temp_store = MEMORY")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Platform
 
-/// What replaces calls that differ between the systems. The parts for Apple's systems can't be tested on Linux, apart from
+/// What replaces calls that differ between the systems. The parts for Apple platforms can't be tested on Linux, apart from
 /// the decision when a sync may fall back to a weaker one.
 struct PlatformTests {
   /// Behaves like a system call that gives these errors one after the other, and then succeeds.

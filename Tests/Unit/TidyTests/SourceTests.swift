@@ -57,7 +57,7 @@ struct SourceTests {
     }
   }
 
-  /// On Apple's systems `fsync` does not make anything durable.
+  /// On Apple platforms `fsync` does not make anything durable.
   @Test func `one file calls fsync`() throws {
     for file in try swiftFiles(with: ["sync("]) where file.path != "Sources/Platform/Platform.swift" {
       let callsSync = file.code.contains(/\bf(?:data)?sync\(/)

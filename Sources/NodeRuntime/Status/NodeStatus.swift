@@ -120,6 +120,12 @@ public struct NodeStatus: Hashable, Sendable {
     /// The numbers of visible records of each kind of an app that has any.
     public let apps: [OfKind]
 
+    /// The keys of the document; a node of an earlier version writes no `apps`.
+    private enum CodingKeys: String, CodingKey {
+      case trips, lodging, transportation, activities, organizations, habits, categories, habitEntries
+      case settings, apps
+    }
+
     /// The number of visible records of a kind.
     public struct OfKind: Hashable, Sendable, Codable {
       /// The kind of the records.
@@ -403,6 +409,17 @@ extension NodeStatus.ReplicationRisk: Codable {
 }
 
 extension NodeStatus.Counts {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func count(_ key: CodingKeys) throws -> Int { try container.decode(Int.self, forKey: key) }
+    self.init(
+      trips: try count(.trips), lodging: try count(.lodging), transportation: try count(.transportation),
+      activities: try count(.activities), organizations: try count(.organizations),
+      habits: try count(.habits), categories: try count(.categories),
+      habitEntries: try count(.habitEntries), settings: try count(.settings),
+      apps: try container.decodeIfPresent([OfKind].self, forKey: .apps) ?? [])
+  }
+
   init(_ counts: [KindNumber: Int], _ schema: Schema) {
     func count(_ kind: Kind) -> Int { counts[kind.number] ?? 0 }
     self.init(

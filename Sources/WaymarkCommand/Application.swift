@@ -10,13 +10,13 @@ struct Application: Sendable {
 
   /// Runs the command and returns the exit code of the process.
   func run() async -> Int32 {
-    await Schema.$known.withValue(Schema.ofHome(arguments, environment)) { await perform() }
-  }
-
-  private func perform() async -> Int32 {
     signal(SIGPIPE, SIG_IGN)
     // Beyond the limit on the size of a file, writing fails like on a full disk.
     signal(SIGXFSZ, SIG_IGN)
+    return await Schema.$known.withValue(Schema.ofHome(arguments, environment)) { await perform() }
+  }
+
+  private func perform() async -> Int32 {
     let terminal = Terminal(noColor: arguments.contains("--no-color"), environment: environment)
     if arguments.first == LiveCompletions.command {
       await LiveCompletions(Array(arguments.dropFirst(2)), environment: environment)?.print(on: terminal)

@@ -289,6 +289,13 @@ def nested(vector, node):
 
 
 FORMS = {"join": "join-request", "reply": "join-reply", "introduction": "introduction", "statement": "statement"}
+def schemas(document):
+    """Schemas of apps are values of a field, whatever a node learns from them."""
+    for row in document["schemas"]:
+        yield Item(f"schemas.json: {row['name']}", "field-value", expand(row["kinds"]), reasons.MATCHES)
+
+
 READERS = {
     "cbor": cbor, "change-sets": change_sets, "circle": circle, "cuts": cuts, "files": files, "growth": growth,
-    "merge": merge, "messages": messages, "purchase": purchase, "session": session, "transcript": transcript}
+    "merge": merge, "messages": messages, "purchase": purchase, "schemas": schemas,
+    "session": session, "transcript": transcript}

@@ -202,7 +202,7 @@ def compare_status(status, model, who):
 def compare_lists(node, model, who):
     """`KIND list`: ids, names, and unchanged texts."""
     for kind in KINDS.values():
-        if kind.number in (PROFILE, catalogue.SETTING) or kind.name == "address":
+        if not kind.view or kind.number in (PROFILE, catalogue.SETTING) or kind.name == "address":
             continue
         document = node.ask(f"{kind.name}.list")
         items = {catalogue.uuid_bytes(item["id"]): item for item in document[kind.plural]}

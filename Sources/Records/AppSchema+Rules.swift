@@ -147,16 +147,11 @@ extension AppField {
 
   /// All names that documents and the command line use for the field.
   var documentNames: [String] {
-    if case .reference = type { return [name, nameOfReferenced] }
+    if case .reference = type { return [name, Field.nameKey(name)] }
     var names = parts + aliases.keys + (parts.contains(name) ? [] : [name])
     // Documents repeat times in UTC.
     if [.timestamp, .instant, .datedInstant].contains(type) { names.append(name + "UTC") }
     return names
-  }
-
-  var nameOfReferenced: String {
-    for suffix in ["ID", "Id"] where name.hasSuffix(suffix) { return name.dropLast(2) + "Name" }
-    return name + "Name"
   }
 
   /// The names of the field's components in documents.

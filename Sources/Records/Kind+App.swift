@@ -77,7 +77,7 @@ extension AppField {
     case .timestamp, .instant: .minute(name)
     case .datedInstant: .first([name + "Day"])
     case .money: .money(name)
-    case .reference: .first([nameOfReferenced])
+    case .reference: .first([Field.nameKey(name)])
     case .blob: .file(name)
     default: nil
     }

@@ -138,6 +138,13 @@ package final class Field: Sendable {
   /// All names that the command line accepts for this field or one of its parts.
   package var names: [String] { parts + aliases.keys.sorted() }
 
+  /// Returns the key for the name of the record that a field with this name refers to: `tripName` for `trip`, `habitName` for
+  /// `habitID`.
+  package static func nameKey(_ name: String) -> String {
+    for suffix in ["ID", "Id"] where name.hasSuffix(suffix) { return name.dropLast(2) + "Name" }
+    return name + "Name"
+  }
+
   /// Returns the index of the part that a name or alias refers to on the command line; nil if there is none.
   package func part(named name: String) -> Int? { parts.firstIndex(of: aliases[name] ?? name) }
 }

@@ -70,14 +70,14 @@ package struct ShownValues {
     switch field.type {
     case .reference(let kind):
       let title = try value.asRecordID.flatMap { try self.title(RecordKey(kind: kind, id: $0)) }
-      return .init(Self.nameKey(field), ShownValue(title))
+      return .init(Field.nameKey(field.name), ShownValue(title))
     case .keyReference(let kind):
       let title = try value.asText.flatMap { key in
         try store.schema.kind(kind).flatMap {
           try self.title(RecordKey(kind: kind, id: RecordID(kind: $0, key: key)))
         }
       }
-      return .init(Self.nameKey(field), ShownValue(title))
+      return .init(Field.nameKey(field.name), ShownValue(title))
     case .owner: return .init("parentName", ShownValue(try owner(value).flatMap { try title($0) }))
     default: return nil
     }
@@ -117,13 +117,6 @@ package struct ShownValues {
     }
     titles[key] = .some(found)
     return found
-  }
-
-  /// Returns the key for the name of the record that a field refers to: `tripName` for `trip`, `habitName` for
-  /// `habitID`.
-  private static func nameKey(_ field: Field) -> String {
-    for suffix in ["ID", "Id"] where field.name.hasSuffix(suffix) { return field.name.dropLast(2) + "Name" }
-    return field.name + "Name"
   }
 
   /// Returns the size and the state of a file, which are shown instead of its content.

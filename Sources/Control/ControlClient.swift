@@ -174,9 +174,9 @@ private struct WatchedConversation {
   /// How long the node may be silent, in milliseconds: no longer than the time limit of the command itself.
   private var silence: Int64 {
     guard let end else { return Limits.controlSilenceMillisecondsMax }
-    // Half a second more, so that the node itself can report that the time limit has passed.
-    let left = SuspendingClock.now.duration(to: end).wholeMilliseconds + 500
-    return min(Limits.controlSilenceMillisecondsMax, max(left, 500))
+    // More than the time limit, so that a busy node itself can report that the limit has passed.
+    let left = SuspendingClock.now.duration(to: end).wholeMilliseconds + Self.grace
+    return min(Limits.controlSilenceMillisecondsMax, max(left, Self.grace))
   }
 
   /// Returns the node's next reply; nil if the node hung up.
@@ -187,6 +187,9 @@ private struct WatchedConversation {
     case .tooLong, .end: return nil
     }
   }
+
+  /// In milliseconds.
+  private static let grace: Int64 = 2_000
 
   /// Large, because an answer can list every record.
   private static let answerBytesMax = 512 * 1024 * 1024

@@ -77,6 +77,11 @@ let package = Package(
     .trait(
       name: "AppStore",
       description: "Purchases in the App Store are verified, on Linux with libcrypto (libssl-dev)."),
+    .trait(
+      name: "Bonjour",
+      description:
+        "Devices also find each other by DNS services; on Linux through Avahi (libavahi-compat-libdnssd-dev)."
+    ),
   ],
   dependencies: sodiumPackages,
   targets: [
@@ -86,6 +91,8 @@ let package = Package(
     sodium,
     // No pkgConfig: otherwise builds without the trait would ask for libcrypto too.
     .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+    // No pkgConfig and no link: on Apple platforms it is part of the system.
+    .systemLibrary(name: "CServiceDiscovery", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
     shell("Platform", ["CPlatform"]),
     shell("SQLite", ["CSQLite"]),
     shell("VirtualDisk", ["CSQLite", "SQLite", "Sodium", "Wire"]),
@@ -100,7 +107,7 @@ let package = Package(
     pure("FileFormat", ["Wire", "Sodium"]),
     shell("FileStore", ["Platform", "Wire", "FileFormat"]),
     pure("Replication", ["Wire", "Sodium", "Membership", "FileFormat"]),
-    pure("Records", ["Wire", "FileFormat", "JSONDocument", "Replication"]),
+    pure("Records", ["Wire", "FileFormat", "JSONDocument", "Reasons", "Replication"]),
     shell("LogStorage", ["Wire", "Membership", "Replication", "SQLite"]),
     shell(
       "RecordTables",
@@ -132,8 +139,13 @@ let package = Package(
         "RecordTables", "Storage",
       ]),
     shell("Transport", ["Platform", "Wire", "SecureChannel"]),
+    .target(
+      name: "ServiceDiscovery",
+      dependencies: ["CServiceDiscovery", "Platform", "Wire", "Sodium", "Membership", "Transport"],
+      swiftSettings: common + [.define("Bonjour", .when(platforms: [.macOS, .iOS]))],
+      linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux], traits: ["Bonjour"]))]),
     shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
-    shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
+    shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Reasons", "Records", "SQLite"]),
     pure("Reasons", []),
     shell("Console", ["Platform", "JSONDocument", "Reasons"]),
     shell(
@@ -170,7 +182,8 @@ let package = Package(
       [
         "Platform", "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
         "Membership", "Replication", "Records", "LogStorage", "RecordTables", "Storage", "Backups",
-        "Verification", "Engine", "Transport", "Home", "Model", "ChangeHistory", "Enrolment",
+        "Verification", "Engine", "Transport", "ServiceDiscovery", "Home", "Model", "ChangeHistory",
+        "Enrolment",
       ]),
     shell(
       "NodeOperations",
@@ -183,10 +196,9 @@ let package = Package(
     shell(
       "Waymark",
       [
-        "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
-        "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home",
-        "Model", "ChangeHistory", "ImportExport", "Enrolment",
-        "NodeRuntime", "NodeOperations",
+        "Platform", "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication",
+        "Records", "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport",
+        "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment", "NodeRuntime", "NodeOperations",
       ]),
     shell(
       "WaymarkPage", ["HTTP", "JSONDocument", "Records", "Model", "Waymark"],
@@ -242,7 +254,7 @@ let package = Package(
       ]),
     tests(
       "ExchangeTests",
-      ["Exchange", "FileFormat", "JSONDocument", "Records", "Replication", "SQLite", "Wire"]),
+      ["Exchange", "FileFormat", "JSONDocument", "Reasons", "Records", "Replication", "SQLite", "Wire"]),
     .target(
       name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
       path: "Tests/Unit/Families", swiftSettings: common),
@@ -283,7 +295,8 @@ let package = Package(
       ]),
     .target(
       name: "Processes", dependencies: ["Platform"], path: "Tests/Process/Processes", swiftSettings: common),
-    tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Vectors", "Wire"]),
+    tests(
+      "RecordsTests", ["FileFormat", "JSONDocument", "Reasons", "Records", "Replication", "Vectors", "Wire"]),
     tests(
       "ReplicationTests",
       [

@@ -78,6 +78,20 @@ def refused(name, data):
     return {"name": name, "bytes": data.hex(), "opens": False}
 
 
+def strings(*parts):
+    return b"".join(bytes([len(part)]) + part for part in parts)
+
+
+def record(data):
+    """The TXT record of a service that carries a beacon."""
+    pieces = [data[start:start + 252] for start in range(0, len(data), 252)]
+    return strings(*(f"{index}=".encode() + piece for index, piece in enumerate(pieces)))
+
+
+def carried(name, text, data):
+    return {"name": name, "record": text.hex(), "beacon": None if data is None else data.hex()}
+
+
 plain = beacon()
 many = ["bob"] + NAMES[3:18]
 rows = [
@@ -102,6 +116,22 @@ rows = [
     refused("empty", b""),
     refused("of its own receiver", beacon(sender="bob", receivers=["bob"], number=15)),
 ]
+small, large = plain, bytes.fromhex(rows[2]["bytes"])
+records = [
+    carried("a beacon in one string", record(small), small),
+    carried("a beacon in three strings", record(large), large),
+    carried("strings in another order, and one of a later version",
+            strings(b"2=" + large[504:], b"v=2", b"1=" + large[252:504], b"0=" + large[:252]), large),
+    carried("the same key twice: the first counts", strings(b"0=" + small, b"0=" + small[::-1]), small),
+    carried("a string without a value, and an empty one", strings(b"0", b"", b"0=" + small), small),
+    carried("pieces up to the first gap", strings(b"0=" + small, b"2=" + b"lost"), small),
+    carried("empty", b"", None),
+    carried("one empty string", strings(b""), None),
+    carried("without the first piece", strings(b"1=" + small), None),
+    carried("a string that is cut off", record(small)[:-1], None),
+    carried("an empty piece", strings(b"0="), None),
+    carried("a record of more than 1,024 bytes", strings(*(b"%d=" % i + bytes(252) for i in range(5))), None),
+]
 document = {
     "circle": CIRCLE.hex(), "receiver": "bob",
     "devices": {name: {"seed": seed("key", name).hex(), "transportSecret": seed("transport", name).hex()}
@@ -115,6 +145,7 @@ document = {
          "bytes": rows[2]["bytes"]},
     ],
     "beacons": rows,
+    "records": records,
 }
 path = pathlib.Path(__file__).with_name("beacons.json")
 path.write_text(json.dumps(document, indent=1) + "\n")

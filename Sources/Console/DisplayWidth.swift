@@ -1,4 +1,5 @@
 import JSONDocument
+package import Reasons
 
 /// The width of text in columns of a terminal, and text fitted to a width.
 extension StringProtocol {
@@ -60,3 +61,6 @@ package func printable(_ text: String) -> String {
     String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? ($0 == "\n" ? " " : "\u{FFFD}") : $0 })
   )
 }
+
+/// Returns the text in English on one line, without characters that control a terminal.
+package func printable(_ text: LocalizableText) -> String { printable(text.description) }

@@ -1,6 +1,6 @@
 package import Backups
 public import Foundation
-package import Home
+public import Home
 package import LogStorage
 package import Storage
 package import Wire
@@ -25,7 +25,9 @@ public struct Backup: Hashable, Sendable, Codable {
   /// The number of change sets that are damaged on disk and can't be restored from this backup.
   public let damaged: Int
   /// A sentence that says what is damaged; nil if nothing is.
-  public let text: String?
+  public let text: LocalizableText?
+  /// How to restore the rest from this backup, as a `waymark` command; nil if nothing is damaged.
+  public let next: Step?
 }
 
 /// Writes backups of an open store through a separate connection, so that the node continues to work.
@@ -68,7 +70,8 @@ package struct BackupWriter {
       text: damaged.isEmpty
         ? nil
         : "\(plural(damaged.count, "change set")) damaged on disk (\(list(damaged))) can't be restored from "
-          + "this backup. To restore the rest: waymark restore --partial")
+          + "this backup.",
+      next: damaged.isEmpty ? nil : "to restore the rest: \(waymark: "restore --partial")")
   }
 
   /// Writes an automatic backup before an operation that makes large changes, and returns the path of the backup. It

@@ -110,7 +110,7 @@ public struct JoinOperation: Sendable {
     }
   }
 
-  private static func sentence(_ error: Ticket.ParseError) -> String {
+  private static func sentence(_ error: Ticket.ParseError) -> LocalizableText {
     switch error {
     case .damaged: "The ticket is damaged: part of it is missing or mistyped."
     default: "This is not a Waymark ticket."

@@ -134,7 +134,7 @@ extension WaymarkError {
 
   /// Returns the error that tells a joiner why the inviting device does not admit it.
   package static func refused(_ refusal: JoinRefusal) -> WaymarkError {
-    let (code, message): (Reason, String) =
+    let (code, message): (Reason, LocalizableText) =
       switch refusal {
       case .ticketSpent: (.ticketSpent, "The ticket was already used by another device.")
       case .ticketExpired: (.ticketExpired, "The ticket has expired.")

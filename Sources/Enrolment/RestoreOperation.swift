@@ -247,7 +247,7 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
   /// The path of a backup in that folder from which the present store can be restored again; nil if there is none.
   public internal(set) var keptBackup: String?
   /// A sentence that says which data is discarded; nil if none is.
-  public internal(set) var text: String?
+  public internal(set) var text: LocalizableText?
   /// The next step, as a `waymark` command.
   public let next: Step
 

@@ -86,12 +86,12 @@ package struct PresentStore: Sendable {
   let diagnostics: StoreDiagnostics?
   let circle: Circle?
   /// A sentence that says why the store can't be read; nil if it can be, or if there is none.
-  package let trouble: String?
+  package let trouble: LocalizableText?
 
   /// Data that only the present store holds.
   struct DiscardedData: Sendable {
     let changeSets: Int?
-    let sentence: String
+    let sentence: LocalizableText
   }
 
   package init(_ home: Home) throws {

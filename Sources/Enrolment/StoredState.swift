@@ -62,7 +62,7 @@ package struct AwaitedAdmission: Hashable, Sendable {
     self.init(device: device, name: String(decoding: bytes.dropFirst(Bytes32.count), as: UTF8.self))
   }
 
-  package static let sentence =
+  package static let sentence: LocalizableText =
     "this device holds a restored store and is not in the circle yet: it is read-only"
   package static let next: Step =
     "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET")"

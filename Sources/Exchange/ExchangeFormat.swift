@@ -1,4 +1,5 @@
 package import JSONDocument
+package import Reasons
 package import Records
 import Wire
 
@@ -109,7 +110,10 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The source is a folder, but the format is that of a single file.
   case isFolder
 
-  package var description: String {
+  package var description: String { clause.description }
+
+  /// What is wrong, as a clause without a final period.
+  package var clause: LocalizableText {
     switch self {
     case .tooLarge(let bytes, let bytesMax):
       "the file has \(bytes) bytes; the limit is \(bytesMax)"
@@ -118,7 +122,7 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
       "unknown format; supported formats: \(ExchangeFormat.imported.map(\.rawValue).joined(separator: ", "))"
     case .wrongShape(let place, let expected): "the file is damaged: \(place) should be \(expected)"
     case .damaged(let place, let reason): "the file is damaged: \(place): \(reason)"
-    case .unsuitable(let reason): reason
+    case .unsuitable(let reason): LocalizableText(word: reason)
     case .newerExport(let schema):
       "a newer version of Waymark exported it (\(schema)); this version reads \(FullExport.schemaPrefix)\(FullExport.version)"
     case .isAnswer(let schema): "it is the output of a Waymark command (\(schema)), not an export"
@@ -131,17 +135,18 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What the user can do about the error; nil if all that can help is to export the file again.
-  package var remedy: String? {
+  package var remedy: Step? {
     switch self {
     case .newerExport: "install that version of Waymark here, then import the file again"
     case .isAnswer, .isFullExportFolder:
-      "where the records are: waymark export --format json --output FILE; then here: waymark import FILE"
-    case .isArchive: "unpack it (unzip FILE -d FOLDER), then waymark import FOLDER"
-    case .isPartOfFolder: "import the folder that has Habits.csv in it: waymark import FOLDER"
-    case .unsuitable: "waymark help formats lists what can be imported; for a full copy: waymark backup FILE"
-    case .isFolder: "name the file itself: waymark import FILE"
+      "where the records are: \(waymark: "export --format json --output FILE"); then here: \(waymark: "import FILE")"
+    case .isArchive: "unpack it (unzip FILE -d FOLDER), then \(waymark: "import FOLDER")"
+    case .isPartOfFolder: "import the folder that has Habits.csv in it: \(waymark: "import FOLDER")"
+    case .unsuitable:
+      "\(waymark: "help formats") lists what can be imported; for a full copy: \(waymark: "backup FILE")"
+    case .isFolder: "name the file itself: \(waymark: "import FILE")"
     case .unknownFormat:
-      "waymark help import lists the formats; waymark import --format F FILE selects one"
+      "\(waymark: "help import") lists the formats; \(waymark: "import --format F FILE") selects one"
     default: nil
     }
   }

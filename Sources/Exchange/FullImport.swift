@@ -1,5 +1,6 @@
 import FileFormat
 import JSONDocument
+import Reasons
 import Records
 import Wire
 
@@ -132,7 +133,7 @@ private struct ImportedRow: Sendable {
     }
   }
 
-  private static func error(_ field: Field, _ allowed: String) -> FieldError {
+  private static func error(_ field: Field, _ allowed: LocalizableText) -> FieldError {
     FieldError(field: field.name, value: "its content", allowed: allowed)
   }
 }

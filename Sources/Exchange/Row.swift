@@ -1,4 +1,5 @@
 import JSONDocument
+import Reasons
 import Records
 import Wire
 
@@ -96,7 +97,7 @@ struct Row {
     case .list(let shape):
       guard let value = present(key) else { return .null }
       guard let list = shape.value(try exactTimes(value, of: shape)) else {
-        throw refused(key, value, shape.expectation)
+        throw refused(key, value, shape.expectation.description)
       }
       return list
     case .instant, .datedInstant, .money, .coordinate, .owner, .blob, .bytes, .any:

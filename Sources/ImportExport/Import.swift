@@ -127,8 +127,8 @@ package struct ImportedRecords: Sendable {
       // A reader that is cancelled reports that the file is damaged, so rule out a cancellation first.
       try Task.checkCancellation()
       throw WaymarkError.failed(
-        .import, "Nothing was imported from \(path): \(error).",
-        next: error.remedy.map { Step($0) }
+        .import, "Nothing was imported from \(path): \(error.clause).",
+        next: error.remedy
           ?? "export the file again from the application, then \(waymark: "import \(shellWord(path))")")
     }
   }

@@ -7,6 +7,7 @@ import CPlatform
 
 #if canImport(Darwin)
   @_exported public import Darwin
+  import Foundation
 #else
   @_exported public import Glibc
 #endif
@@ -25,6 +26,20 @@ package enum OperatingSystem: Sendable {
       .linux
     #endif
   }()
+}
+
+// MARK: Language
+
+/// Returns the app's translation of a text, from the table `Waymark` of its main bundle; nil if there is none, as on
+/// Linux, where apps have no such tables.
+package func appTranslation(of text: String) -> String? {
+  #if canImport(Darwin)
+    let missing = "\u{0}"
+    let found = Bundle.main.localizedString(forKey: text, value: missing, table: "Waymark")
+    return found == missing ? nil : found
+  #else
+    nil
+  #endif
 }
 
 // MARK: Durability

@@ -403,10 +403,10 @@ private struct ReasonText {
   let severity: Severity
   let remedy: Remedy
   /// A clause that begins in lower case and has no final period.
-  let sentence: String
+  let sentence: LocalizableText
   let next: Step?
 
-  init(_ severity: Severity, _ remedy: Remedy, _ sentence: String, next: Step? = nil) {
+  init(_ severity: Severity, _ remedy: Remedy, _ sentence: LocalizableText, next: Step? = nil) {
     self.severity = severity
     self.remedy = remedy
     self.sentence = sentence
@@ -416,7 +416,9 @@ private struct ReasonText {
 
 /// The device that a reason is about, in the forms that sentences need.
 private struct OtherDevice {
-  let name: String
+  let name: LocalizableText
+  /// The name for the place of a command.
+  let device: String
   /// The name quoted for a shell.
   let word: String
   /// Whether the surrounding text already shows the name, so that the sentence says "it".
@@ -425,18 +427,19 @@ private struct OtherDevice {
   static let unnamed = OtherDevice(nil)
 
   init(_ name: String?, isNamed: Bool = false) {
-    self.name = name ?? "the other device"
+    self.name = name.map(LocalizableText.init(verbatim:)) ?? "the other device"
+    device = self.name.description
     word = name.map(shellWord) ?? "PEER"
     self.isNamed = isNamed && name?.isEmpty == false
   }
 
   /// As the subject of a sentence, or after `with`.
-  var pronoun: String { isNamed ? "it" : name }
-  var place: String { isNamed ? "there" : "on \(name)" }
+  var pronoun: LocalizableText { isNamed ? "it" : name }
+  var place: LocalizableText { isNamed ? "there" : "on \(name)" }
 
-  var address: String { isNamed ? "its address" : "the address of \(name)" }
-  var clock: String { isNamed ? "its clock" : "the clock of \(name)" }
-  var premium: String { isNamed ? "its premium" : "premium on \(name)" }
+  var address: LocalizableText { isNamed ? "its address" : "the address of \(name)" }
+  var clock: LocalizableText { isNamed ? "its clock" : "the clock of \(name)" }
+  var premium: LocalizableText { isNamed ? "its premium" : "premium on \(name)" }
 }
 
 extension Reason {
@@ -459,7 +462,7 @@ extension Reason {
     case .offline:
       ReasonText(
         .info, .elsewhere, "\(other.pronoun) can't be reached; this device keeps trying",
-        next: .waymark("run", on: peer))
+        next: .waymark("run", on: other.device))
     case .notRunning:
       ReasonText(
         .info, .command, "the node on this device is not running, so nothing syncs",
@@ -475,15 +478,16 @@ extension Reason {
     case .notSeen:
       ReasonText(
         .warning, .elsewhere, "\(other.pronoun) has not been seen for two weeks or more",
-        next: .waymark("run", on: peer))
+        next: .waymark("run", on: other.device))
     case .dialRefused:
       ReasonText(
-        .warning, .elsewhere, "no node is listening at \(other.address)", next: .waymark("run", on: peer))
+        .warning, .elsewhere, "no node is listening at \(other.address)",
+        next: .waymark("run", on: other.device))
     case .dialTimeout:
       ReasonText(
         .warning, .elsewhere,
         "\(other.address) does not respond: the device may be off, asleep or behind a firewall",
-        next: .waymark("run", on: peer))
+        next: .waymark("run", on: other.device))
     case .noRoute:
       ReasonText(
         .warning, .hands, "this machine has no route to \(other.address)",
@@ -505,7 +509,7 @@ extension Reason {
     case .peerSyncOff:
       ReasonText(
         .info, .elsewhere, "sync of records is off \(other.place), so only settings sync with it",
-        next: .waymark("sync on", on: peer))
+        next: .waymark("sync on", on: other.device))
     case .peerFreeTier:
       ReasonText(
         .info, .command, "\(other.pronoun) has no premium, so only settings sync with it",
@@ -559,7 +563,7 @@ extension Reason {
     case .peerClockAhead:
       ReasonText(
         .warning, .elsewhere, "\(other.clock) is ahead; its newest changes are parked until their time comes",
-        next: .waymark("restamp", on: peer))
+        next: .waymark("restamp", on: other.device))
     case .parked:
       ReasonText(.warning, .time, "changes dated in the future are parked until their time comes")
     case .newerProtocol:
@@ -570,7 +574,7 @@ extension Reason {
       ReasonText(
         .warning, .elsewhere,
         "\(other.pronoun) advertises changes that it can't send, or that depend on such changes",
-        next: .waymark("verify --deep", on: peer))
+        next: .waymark("verify --deep", on: other.device))
     case .massDeletion:
       ReasonText(
         .warning, .command, "\(other.pronoun) deleted many records at once", next: .waymark("history"))
@@ -592,7 +596,7 @@ extension Reason {
       ReasonText(
         .error, .time,
         "\(other.pronoun) sent data that no correct node sends, so this device won't dial it for a while",
-        next: .waymark("verify --deep", on: peer))
+        next: .waymark("verify --deep", on: other.device))
     case .digestMismatch:
       ReasonText(
         .error, .command, "the same changes produced different data on \(peer)",
@@ -620,11 +624,11 @@ extension Reason {
       ReasonText(
         .warning, .elsewhere,
         "\(other.pronoun) refuses to sync with this device, which may be paused there",
-        next: "\(waymark: "peers resume NAME", on: peer), with the name that this device has there")
+        next: "\(waymark: "peers resume NAME", on: other.device), with the name that this device has there")
     case .turnedAway:
       ReasonText(
         .error, .elsewhere, "\(other.pronoun) rejects this device, which may have been revoked",
-        next: .waymark("members", on: peer))
+        next: .waymark("members", on: other.device))
     case .revocationUnheard:
       ReasonText(
         .warning, .elsewhere, "not every device has received the revocation of \(peer)",
@@ -636,7 +640,7 @@ extension Reason {
     case .eraseUnheard:
       ReasonText(
         .warning, .elsewhere, "\(peer) has not erased yet what was erased on this device",
-        next: .waymark("run", on: peer))
+        next: .waymark("run", on: other.device))
     case .conflicts:
       ReasonText(
         .warning, .command, "concurrent changes are waiting for review", next: .waymark("conflicts"))
@@ -819,10 +823,12 @@ extension Reason {
   /// Returns a clause for people that begins in lower case and has no final period.
   ///
   /// - Parameter peer: the other device's name; nil if no other device is involved.
-  public func sentence(peer: String? = nil) -> String { text(OtherDevice(peer)).sentence }
+  public func sentence(peer: String? = nil) -> LocalizableText { text(OtherDevice(peer)).sentence }
 
   /// Returns the clause for a table row. The row already shows the device's name, so the clause says "it".
-  package func sentence(inRowOf peer: String) -> String { text(OtherDevice(peer, isNamed: true)).sentence }
+  package func sentence(inRowOf peer: String) -> LocalizableText {
+    text(OtherDevice(peer, isNamed: true)).sentence
+  }
 
   /// Returns what to do next; nil if it is enough to wait, or if nothing helps.
   public func next(peer: String? = nil) -> Step? { text(OtherDevice(peer)).next }

@@ -10,7 +10,7 @@ public struct Step: Hashable, Sendable {
   /// A piece of a step.
   public enum Part: Hashable, Sendable {
     /// Words.
-    case text(String)
+    case text(LocalizableText)
     /// The words to type after `waymark`, and the device to type them on; nil for this device.
     case command(String, on: String?)
   }
@@ -21,7 +21,7 @@ public struct Step: Hashable, Sendable {
   package init(_ parts: [Part]) { self.parts = parts }
 
   /// Creates a step that contains no command.
-  package init(_ text: String) { parts = [.text(text)] }
+  package init(_ text: LocalizableText) { parts = [.text(text)] }
 
   /// Returns a step that is a single command: the words to type after `waymark`, and the device to type them on; nil
   /// for this device.
@@ -37,7 +37,7 @@ public struct Step: Hashable, Sendable {
   package func text(home: String?, inRowOf row: String? = nil) -> String {
     parts.map { part in
       switch part {
-      case .text(let text): return text
+      case .text(let text): return text.description
       case .command(let words, let device?):
         return "waymark \(words), " + (device == row ? "there" : "on \(device)")
       case .command(let words, nil):
@@ -49,12 +49,20 @@ public struct Step: Hashable, Sendable {
     }.joined()
   }
 
+  /// The step as a clause without a final period, if it has no command; otherwise nil. An app can show it.
+  public var plainText: LocalizableText? {
+    parts.reduce("" as LocalizableText?) { text, part in
+      guard let text, case .text(let more) = part else { return nil }
+      return text + more
+    }
+  }
+
   /// Returns a copy of the step with every piece of text and every command transformed.
   package func mapText(_ transform: (String) -> String) -> Step {
     Step(
       parts.map { part in
         switch part {
-        case .text(let text): .text(transform(text))
+        case .text(let text): .text(LocalizableText(verbatim: transform(text.description)))
         case .command(let words, let device): .command(transform(words), on: device)
         }
       })
@@ -70,7 +78,7 @@ extension Step: CustomStringConvertible {
 }
 
 extension Step: ExpressibleByStringInterpolation {
-  public init(stringLiteral text: String) { parts = [.text(text)] }
+  public init(stringLiteral text: String) { parts = [.text(LocalizableText(stringLiteral: text))] }
 
   public init(stringInterpolation: StringInterpolation) { parts = stringInterpolation.parts }
 
@@ -80,12 +88,17 @@ extension Step: ExpressibleByStringInterpolation {
 
     public init(literalCapacity: Int, interpolationCount: Int) {}
 
-    public mutating func appendLiteral(_ text: String) { appendInterpolation(text) }
+    public mutating func appendLiteral(_ text: String) {
+      if !text.isEmpty { append(LocalizableText(stringLiteral: text)) }
+    }
 
-    /// Appends a value as text.
-    public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
-      let text = value.description
-      guard !text.isEmpty else { return }
+    /// Appends a value that is the same in every language.
+    public mutating func appendInterpolation(_ value: some CustomStringConvertible) { append("\(value)") }
+
+    /// Appends text that is translated by itself.
+    public mutating func appendInterpolation(_ text: LocalizableText) { append("\(text)") }
+
+    private mutating func append(_ text: LocalizableText) {
       if case .text(let before) = parts.last {
         parts[parts.count - 1] = .text(before + text)
       } else {
@@ -122,14 +135,14 @@ extension Step: Codable {
 
   public init(from decoder: any Decoder) throws {
     if let text = try? decoder.singleValueContainer().decode(String.self) {
-      parts = [.text(text)]
+      parts = [.text(LocalizableText(verbatim: text))]
       return
     }
     var container = try decoder.unkeyedContainer()
     parts = []
     while !container.isAtEnd {
       if let text = try? container.decode(String.self) {
-        parts.append(.text(text))
+        parts.append(.text(LocalizableText(verbatim: text)))
       } else {
         let command = try container.decode(Command.self)
         parts.append(.command(command.waymark, on: command.on))

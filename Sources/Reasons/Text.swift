@@ -16,8 +16,13 @@ package func shellWord(_ text: String) -> String {
 }
 
 /// Returns a count with its noun: `1 trip`, `2 trips`.
+package func plural(_ count: Int, _ one: String, _ many: String? = nil) -> LocalizableText {
+  "\(count) \(LocalizableText(word: count == 1 ? one : many ?? one + "s"))"
+}
+
+/// Returns a count with its noun, in English.
 package func plural(_ count: Int, _ one: String, _ many: String? = nil) -> String {
-  "\(count) \(count == 1 ? one : many ?? one + "s")"
+  (plural(count, one, many) as LocalizableText).description
 }
 
 /// Shortens a value for a message: one line of at most 60 characters.

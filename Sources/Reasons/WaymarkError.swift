@@ -18,27 +18,31 @@ public struct WaymarkError: Error, Hashable, Sendable {
   /// node: `closed`, `storeHeld`, `diskFull`, `storeBroken`, and `notRunning` if the call needs a serving node. Each
   /// call documents further codes of its own.
   public let code: Reason
-  /// A sentence for people.
-  public let message: String
-  /// What to do next, often a `waymark` command: for a terminal or a log. An app shows its own step.
+  /// A sentence for people, without commands of the terminal.
+  public let message: LocalizableText
+  /// What to do next. A step that has a `waymark` command is for a terminal or a log; see ``Step/plainText``.
   public let next: Step?
+  /// The name of the field or parameter whose value is not valid; nil if the error concerns no single value.
+  public let field: String?
   /// The matches of an ambiguous name.
   package let candidates: [String]
 
   /// Creates an error with a code for programs, and a sentence and a next step for people.
   package init(
-    exitCode: Int32, code: Reason, message: String, next: Step? = nil, candidates: [String] = []
+    exitCode: Int32, code: Reason, message: LocalizableText, next: Step? = nil, field: String? = nil,
+    candidates: [String] = []
   ) {
     self.exitCode = exitCode
     self.code = code
     self.message = message
     self.next = next
+    self.field = field
     self.candidates = candidates
   }
 }
 
 extension WaymarkError: CustomStringConvertible {
-  public var description: String { message }
+  public var description: String { message.description }
 }
 
 /// The exit codes of the command line.
@@ -72,38 +76,45 @@ package enum ExitCode {
 
 extension WaymarkError {
   /// Creates an error whose cause is not the command line, such as a missing file or a broken export.
-  package static func failed(_ code: Reason, _ message: String, next: Step) -> WaymarkError {
+  package static func failed(_ code: Reason, _ message: LocalizableText, next: Step) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.failed, code: code, message: message, next: next)
   }
 
-  /// An invalid command line.
-  package static func usage(_ message: String, next: Step? = nil) -> WaymarkError {
-    WaymarkError(exitCode: ExitCode.usage, code: .usage, message: message, next: next)
+  /// An invalid request.
+  ///
+  /// - Parameter field: the field that the error concerns; nil if it concerns no single field.
+  package static func usage(
+    _ message: LocalizableText, field: String? = nil, next: Step? = nil
+  ) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.usage, code: .usage, message: message, next: next, field: field)
   }
 
   /// A value that is not valid for its field.
   package static func badValue(
-    _ field: String, _ value: String, allowed: String, next: Step? = nil
+    _ field: String, _ value: String, allowed: LocalizableText, next: Step? = nil
   ) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.usage, code: .badValue,
-      message: "\(field) can't be “\(shortened(value))”: \(allowed)" + (allowed.hasSuffix("?") ? "" : "."),
-      next: next)
+      message: "\(field) can't be “\(shortened(value))”: \(allowed)"
+        + (allowed.description.hasSuffix("?") ? "" : "."),
+      next: next, field: field)
   }
 
-  package static func notFound(_ what: String, _ name: String, next: Step? = nil) -> WaymarkError {
+  package static func notFound(_ what: LocalizableText, _ name: String, next: Step? = nil) -> WaymarkError {
     .missing("There is no \(what) “\(shortened(name))”.", next: next)
   }
 
   /// Something that the request refers to does not exist; `message` is the whole sentence.
   package static func missing(
-    _ message: String, next: Step? = nil, candidates: [String] = []
+    _ message: LocalizableText, next: Step? = nil, candidates: [String] = []
   ) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.notFound, code: .notFound, message: message, next: next, candidates: candidates)
   }
 
-  package static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
+  package static func ambiguous(_ what: LocalizableText, _ name: String, _ candidates: [String])
+    -> WaymarkError
+  {
     WaymarkError(
       exitCode: ExitCode.usage, code: .ambiguous,
       message: "“\(shortened(name))” matches more than one \(what). Type more of the name, or an id.",
@@ -111,13 +122,13 @@ extension WaymarkError {
   }
 
   /// A problem with the files of a node; problems with keys have an exit code of their own.
-  package static func home(_ code: Reason, _ message: String, next: Step) -> WaymarkError {
+  package static func home(_ code: Reason, _ message: LocalizableText, next: Step) -> WaymarkError {
     WaymarkError(
       exitCode: code.concernsKeys ? ExitCode.badKey : ExitCode.failed, code: code, message: message,
       next: next)
   }
 
-  package static func needsYes(_ message: String, next: Step) -> WaymarkError {
+  package static func needsYes(_ message: LocalizableText, next: Step) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.needsYes, code: .needsYes, message: message, next: next)
   }
 }
@@ -128,6 +139,7 @@ extension WaymarkError: Codable {
     case code
     case message
     case next
+    case field
     case candidates
   }
 }

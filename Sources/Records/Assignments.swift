@@ -1,6 +1,7 @@
 // Protocol/records.md, "Command line": converts `field=value` arguments to values.
 
 import JSONDocument
+package import Reasons
 package import Replication
 package import Wire
 
@@ -21,9 +22,14 @@ package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible 
     (self.kind, self.name, self.allowed) = (kind, name, allowed)
   }
 
-  package var description: String {
-    "\("aeiou".contains(kind.prefix(1)) ? "an" : "a") \(kind) has no field \(name): it has \(allowed.joined(separator: ", "))"
+  package var clause: LocalizableText {
+    let kind = LocalizableText(word: kind)
+    let known = allowed.joined(separator: ", ")
+    return "aeiou".contains(self.kind.prefix(1))
+      ? "an \(kind) has no field \(name): it has \(known)" : "a \(kind) has no field \(name): it has \(known)"
   }
+
+  package var description: String { clause.description }
 }
 
 /// Converts `field=value` assignments, as typed by a user, into field values. Assignments to parts of one field are
@@ -137,7 +143,8 @@ package struct Assignments {
 // MARK: Fields with several parts
 
 extension Assignments {
-  private func refused(_ field: Field, _ part: Int, _ text: String, _ allowed: String) -> FieldError {
+  private func refused(_ field: Field, _ part: Int, _ text: String, _ allowed: LocalizableText) -> FieldError
+  {
     FieldError(field: field.typedName(part: part), value: text, allowed: allowed)
   }
 

@@ -1,5 +1,6 @@
 // Protocol/records.md, "Command line": the fields as help explains them.
 
+import Reasons
 import Replication
 import Wire
 
@@ -97,7 +98,7 @@ extension Field {
       ("number", "a whole number" + range(rule.integers), "\(max(1, rule.integers?.lowerBound ?? 1))")
     case (.float, _): ("number", "a number" + range(rule.numbers), "2")
     case (.text, _), (.any, _): text
-    case (.uuid, _): ("id", type.expectation, "0196f0a2-7c31-7b4c-9e0f-3a5d2c8b1e60")
+    case (.uuid, _): ("id", type.expectation.description, "0196f0a2-7c31-7b4c-9e0f-3a5d2c8b1e60")
     case (.timestamp, _): ("day or time", "a day, or a time as in 2026-05-03T15:00", "2026-05-02")
     case (.instant, 0), (.datedInstant, 0):
       ("time", "a local time, or one with an offset", "2026-05-03T15:00")
@@ -108,8 +109,8 @@ extension Field {
     case (.coordinate, _): ("degrees", "from -180 to 180, together with \(parts[0])", "12.5")
     case (.reference(let number), _), (.keyReference(let number), _): reference(number, schema)
     case (.blob, _): ("file", "the path of a file", "photo.jpg")
-    case (.list(let shape), _): ("list", shape.expectation, shape.sample)
-    case (.owner, _), (.bytes, _): ("", type.expectation, "")
+    case (.list(let shape), _): ("list", shape.expectation.description, shape.sample)
+    case (.owner, _), (.bytes, _): ("", type.expectation.description, "")
     }
   }
 

@@ -1,6 +1,7 @@
 // Protocol/records.md, "Limits": for local writes only; merging accepts any value.
 
 import JSONDocument
+package import Reasons
 import Replication
 package import Wire
 
@@ -11,9 +12,9 @@ package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The rejected value as text; nil if a value is missing.
   package let value: String?
   /// A clause that completes the message by saying what is allowed: "from 1 to 3".
-  package let allowed: String
+  package let allowed: LocalizableText
 
-  package init(field: String, value: String?, allowed: String) {
+  package init(field: String, value: String?, allowed: LocalizableText) {
     self.field = field
     self.value = value
     self.allowed = allowed
@@ -81,7 +82,7 @@ extension Field {
 
   /// Returns the clause about the limit if a value has the right type but is longer than any text may be; otherwise
   /// nil.
-  private func tooLong(_ value: Value) -> String? {
+  private func tooLong(_ value: Value) -> LocalizableText? {
     guard case .text(let text) = value, type == .text, text.utf8.count > Limits.textBytesMax else {
       return nil
     }
@@ -104,7 +105,7 @@ extension Field {
     }
   }
 
-  private func refused(_ value: Value, _ allowed: String) -> FieldError {
+  private func refused(_ value: Value, _ allowed: LocalizableText) -> FieldError {
     FieldError(field: typedName(part: 0), value: shown(value), allowed: allowed)
   }
 
@@ -118,7 +119,9 @@ extension Field {
   }
 }
 
-private func rangeText(_ low: some CustomStringConvertible, _ high: some CustomStringConvertible) -> String {
+private func rangeText(_ low: some CustomStringConvertible, _ high: some CustomStringConvertible)
+  -> LocalizableText
+{
   "from \(low) to \(high)"
 }
 
@@ -132,7 +135,7 @@ private func isColor(_ text: String) -> Bool {
 
 extension FieldType {
   /// A clause that says which values the type accepts.
-  package var expectation: String {
+  package var expectation: LocalizableText {
     switch self {
     case .bool: "true or false"
     case .integer: "a whole number"
@@ -155,7 +158,7 @@ extension FieldType {
 }
 
 extension ListShape {
-  package var expectation: String {
+  package var expectation: LocalizableText {
     switch self {
     case .reminders: "times such as 08:00,20:30"
     case .schedule: "daily, or days such as mon,wed,fri"

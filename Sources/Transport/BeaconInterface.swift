@@ -7,7 +7,8 @@ package import Wire
 package struct BeaconInterface: Hashable, Sendable {
   /// The system's name for the interface.
   package let interface: String
-  let index: UInt32
+  /// The system's number for the interface.
+  package let index: UInt32
   let from: SocketAddress
   let to: SocketAddress
 

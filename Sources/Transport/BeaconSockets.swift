@@ -6,7 +6,7 @@ import Dispatch
 ///
 /// The sockets never answer a datagram. In a flood, they read only as many datagrams as the limits allow, and the
 /// system drops the rest.
-package actor BeaconSockets {
+package actor BeaconSockets: BeaconCarrier {
   private nonisolated let executor: QueueExecutor
   private nonisolated let received: @Sendable ([UInt8], SocketAddress) -> Void
   private nonisolated let bound: [Socket]
@@ -54,6 +54,13 @@ package actor BeaconSockets {
       for place in places where place.from.isIPv6 { socket.join(place.to, index: place.index) }
     }
   }
+
+  package nonisolated func send(_ beacons: [[UInt8]], from place: BeaconInterface) -> Int {
+    beacons.count { Self.send($0, from: place) }
+  }
+
+  /// Does nothing: a datagram can't be withdrawn.
+  package nonisolated func withdraw() {}
 
   /// Sends one datagram from an interface; returns false if the system did not accept it.
   @discardableResult

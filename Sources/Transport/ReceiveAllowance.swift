@@ -4,14 +4,14 @@ import Wire
 
 /// A token bucket for received datagrams, which all senders share. It allows a burst at once, and a steady rate in the
 /// long run.
-struct ReceiveAllowance: Sendable {
+package struct ReceiveAllowance: Sendable {
   private var left = Limits.beaconsBurst
   private var since: Int64
 
-  init(now: Int64) { since = now }
+  package init(now: Int64) { since = now }
 
   /// Takes a token and returns nil, or returns the milliseconds until the next token if there is none now.
-  mutating func take(now: Int64) -> Int64? {
+  package mutating func take(now: Int64) -> Int64? {
     let perReading = 1_000 / Int64(Limits.beaconsPerSecond)
     let back = (now - since) / perReading
     if back > 0 {

@@ -41,7 +41,7 @@ struct Socket: Sendable {
 
   // MARK: Creation
 
-  private init(descriptor: Int32) { self.descriptor = descriptor }
+  init(descriptor: Int32) { self.descriptor = descriptor }
 
   private init(family: Int32, isForDatagrams: Bool = false) throws(SystemError) {
     let descriptor = openSocket(family, isForDatagrams ? .datagram : .stream)

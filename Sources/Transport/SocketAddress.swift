@@ -243,3 +243,17 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 private func text(_ characters: [CChar]) -> String {
   String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
+
+extension Bytes16 {
+  /// An address of 16 bytes as text to dial: `::ffff:a.b.c.d` as `a.b.c.d`, and a link-local address with its zone.
+  ///
+  /// - Parameter interface: the interface through which the address can be reached.
+  package func host(on interface: String) -> String {
+    let four = [UInt8](repeating: 0, count: 10) + [255, 255]
+    if bytes.starts(with: four) { return bytes.dropFirst(four.count).map(String.init).joined(separator: ".") }
+    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    guard inet_ntop(AF_INET6, bytes, &text, socklen_t(text.count)) != nil else { return "::" }
+    let host = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 ? "\(host)%\(interface)" : host
+  }
+}

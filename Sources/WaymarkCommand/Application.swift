@@ -56,7 +56,7 @@ struct Application: Sendable {
     case let failure as WaymarkError: failure
     case let error as CocoaError:
       WaymarkError(
-        exitCode: ExitCode.failed, code: .file, message: error.localizedDescription,
+        exitCode: ExitCode.failed, code: .file, message: .init(verbatim: error.localizedDescription),
         next: .waymark("doctor"))
     default:
       WaymarkError(

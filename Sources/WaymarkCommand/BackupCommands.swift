@@ -35,7 +35,10 @@ extension WriteBackup: TerminalCommand {
     rendering.data.line(
       "Wrote \(printable(answer.file)): \(counts.joined(separator: " in ")), " + files
         + byteText(Int64(answer.bytes)))
-    if let text = answer.text { rendering.notes.paragraph(printable(text), .careful) }
+    if let text = answer.text {
+      rendering.notes.paragraph(printable(text), .careful)
+      rendering.notes.next(answer.next)
+    }
     if answer.missingFiles > 0 {
       let isOne = answer.missingFiles == 1
       rendering.notes.paragraph(

@@ -37,7 +37,7 @@ extension CommandRun {
       return try await serve(asked, format, notifier)
     } catch {
       let failure = invocation.completing(Application.failure(error))
-      notifier.status(failure.message)
+      notifier.status("\(failure.message)")
       return end(failure, format)
     }
   }
@@ -87,7 +87,7 @@ extension CommandRun {
       await node.close()
       return Self.exitCode(after: number)
     case .broken(let failure):
-      notifier.stopping(failure.message)
+      notifier.stopping("\(failure.message)")
       // Clients that are waiting get their answer first. The store is not closed, because closing would write to it.
       try await Task.sleep(for: .milliseconds(300))
       exit(end(failure, format))
@@ -150,7 +150,7 @@ extension CommandRun {
       if let level = levels.first(where: { "\($0)" == name.lowercased() }) { return level }
       throw WaymarkError.usage(
         "Invalid WAYMARK_LOG “\(printable(name))”: expected one of "
-          + levels.map { "\($0)" }.joined(separator: ", ") + ".", next: .waymark("help run"))
+          + "\(levels.map { "\($0)" }.joined(separator: ", ")).", next: .waymark("help run"))
     }
   }
 }

@@ -109,10 +109,10 @@ struct CommandRun: Sendable {
       let interruption = command.interruption(at: events.stage, home)
       let failure = invocation.completing(
         WaymarkError(
-          exitCode: ExitCode.interrupted, code: .interrupted, message: interruption.message,
+          exitCode: ExitCode.interrupted, code: .interrupted, message: .init(word: interruption.message),
           next: interruption.next))
       var page = Page(width: terminal.error.width, hasColor: terminal.error.hasColor)
-      page.paragraph(failure.message)
+      page.paragraph("\(failure.message)")
       page.next(failure.next)
       terminal.transient(page.text)
     }
@@ -236,7 +236,7 @@ struct CommandRun: Sendable {
     guard HelpPages.write(topic, into: &page) else {
       let name = topic.joined(separator: " ")
       let meant = HelpPages.suggestion(for: name).map { " Did you mean `waymark help \($0)`?" } ?? ""
-      throw WaymarkError.usage("There is no help on “\(printable(name))”." + meant, next: .waymark("help"))
+      throw WaymarkError.usage("There is no help on “\(printable(name))”.\(meant)", next: .waymark("help"))
     }
     showPaged(page, on: terminal)
     return 0

@@ -64,7 +64,7 @@ extension ResolveConflicts: TerminalCommand {
     exampleArguments: "3fa91c22 --take winner")
 
   func render(_ answer: Conflict.Resolution, into rendering: inout Rendering) {
-    rendering.said(answer.text, next: answer.next)
+    rendering.said("\(answer.text)", next: answer.next)
   }
 }
 

@@ -11,6 +11,7 @@ extension Invocation {
     }
     return WaymarkError(
       exitCode: failure.exitCode, code: failure.code, message: failure.message,
-      next: next.map { Step($0.text(home: options.home)) }, candidates: failure.candidates)
+      next: next.map { Step(.init(word: $0.text(home: options.home))) }, field: failure.field,
+      candidates: failure.candidates)
   }
 }

@@ -100,7 +100,7 @@ extension Revoke: TypedConfirmationCommand {
 
   static func confirmation(of preview: RevocationSummary) -> (question: String, word: String)? {
     guard preview.isDiscarding, let first = preview.revoked.first else { return nil }
-    return (preview.text, preview.revoked.count == 1 ? first.name : "\(preview.revoked.count)")
+    return ("\(preview.text)", preview.revoked.count == 1 ? first.name : "\(preview.revoked.count)")
   }
 
   func render(_ answer: RevocationSummary, into rendering: inout Rendering) {

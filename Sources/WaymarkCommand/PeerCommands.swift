@@ -24,8 +24,8 @@ extension ListPeers: TerminalCommand {
     for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
       let next = cause.next.map { ": \(rendering.words($0))" } ?? "."
       // The name of a device is never changed, not even at the beginning of a sentence.
-      let beginsWithName = answer.peers.contains { cause.text.hasPrefix($0.name) }
       let text = printable(cause.text)
+      let beginsWithName = answer.peers.contains { text.hasPrefix(printable($0.name)) }
       rendering.notes.paragraph((beginsWithName ? text : text.capitalizedFirst) + next)
     }
   }

@@ -181,7 +181,8 @@ struct ShowService: TerminalCommand {
 
   private func next(_ service: Service, _ isInstalled: Bool, _ active: String?) -> Step {
     guard isInstalled else { return .waymark("service install") }
-    return active == "active" || active == nil ? Step(service.logCommand) : Step(service.startCommand)
+    return active == "active" || active == nil
+      ? Step(.init(word: service.logCommand)) : Step(.init(word: service.startCommand))
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -348,7 +349,7 @@ struct ServiceManager {
         exitCode: ExitCode.failed, code: .serviceManager,
         message: "\(file) is written, but `\(typed)` failed\(detail).",
         next: words.contains("restart")
-          ? Step(service.logCommand) : "log in as yourself, then \(waymark: "service install")")
+          ? Step(.init(word: service.logCommand)) : "log in as yourself, then \(waymark: "service install")")
     }
     throw WaymarkError(
       exitCode: ExitCode.failed, code: .serviceManager,

@@ -27,8 +27,9 @@ struct StandardStreams {
       piped.reduce(text) { $0.replacing($1.value.path, with: $1.key == "-" ? dash : $1.key) }
     }
     return WaymarkError(
-      exitCode: failure.exitCode, code: failure.code, message: named(failure.message),
-      next: failure.next.map { $0.mapText { named($0, "-") } }, candidates: failure.candidates)
+      exitCode: failure.exitCode, code: failure.code, message: .init(word: named("\(failure.message)")),
+      next: failure.next.map { $0.mapText { named($0, "-") } }, field: failure.field,
+      candidates: failure.candidates)
   }
 
   private func isDash(_ key: String) -> Bool { invocation.arguments[key] == "-" }

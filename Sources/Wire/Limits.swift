@@ -193,6 +193,7 @@ package enum Limits {
   package static let beaconMillisecondsMin: Int64 = 500
   package static let beaconMillisecondsMax: Int64 = 30_000
   package static let beaconInterfacesMax = 8
+  package static let foundServicesMax = 64
   package static let foundAddressesMax = 4
   package static let interfaceMilliseconds: Int64 = 3_000
   package static let lostMilliseconds: Int64 = 3_000

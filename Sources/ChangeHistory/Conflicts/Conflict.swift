@@ -89,7 +89,7 @@ public struct Conflict: Hashable, Sendable, Codable, Identifiable {
     /// The number of conflicts that remain.
     public let remaining: Int
     /// A sentence that describes the result.
-    public let text: String
+    public let text: LocalizableText
     /// The next step, as a `waymark` command.
     public let next: Step?
   }

@@ -151,7 +151,7 @@ package struct ConflictReader {
   }
 
   /// Returns the sentence that reports the decisions to the user.
-  func summary(_ decisions: [ConflictDecision]) throws -> String {
+  func summary(_ decisions: [ConflictDecision]) throws -> LocalizableText {
     guard decisions.count == 1, let decision = decisions.first else {
       return "Kept the current state in \(decisions.count) conflicts."
     }

@@ -97,12 +97,13 @@ package struct ConflictResolver {
     let operation = try write(drafts.drafts, drafts.leastClock)
     let closed = before.subtracting(try store.conflicts().map(\.id))
     let others = closed.subtracting(decisions.map(\.conflict.id)).count
-    let also = others == 0 ? "" : " This also resolved \(others) other conflict\(others == 1 ? "" : "s")."
+    let also: LocalizableText =
+      others == 0 ? "" : " This also resolved \(others) other conflict\(others == 1 ? "" : "s")."
     return resolution(operation, closed.sorted(), try store.conflictCount(), summary + also)
   }
 
   private func resolution(
-    _ operation: OperationID?, _ resolved: [String], _ remaining: Int, _ text: String
+    _ operation: OperationID?, _ resolved: [String], _ remaining: Int, _ text: LocalizableText
   ) -> Conflict.Resolution {
     Conflict.Resolution(
       operation: operation, resolved: resolved, remaining: remaining, text: text,

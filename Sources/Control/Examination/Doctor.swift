@@ -17,7 +17,8 @@ extension Diagnosis.Finding {
   init(_ check: Diagnosis.Check, _ error: any Error) {
     let failure = error as? WaymarkError
     self.init(
-      check, .error, failure?.code ?? .unexpected, failure?.message ?? "Unexpected error: \(error).",
+      check, .error, failure?.code ?? .unexpected,
+      failure?.message.description ?? "Unexpected error: \(error).",
       next: failure?.next)
   }
 }
@@ -315,7 +316,7 @@ package struct Doctor {
 
   /// Returns a cause as a sentence. A device name at the beginning is not capitalized.
   private static func sentence(_ cause: NodeStatus.Cause) -> String {
-    let text = cause.text + "."
+    let text = "\(cause.text)."
     return (cause.peer?.name).map(text.hasPrefix) == true ? text : text.capitalizedFirst
   }
 

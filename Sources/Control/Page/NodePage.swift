@@ -106,7 +106,8 @@ final class NodePage: PageContent {
       $0.ask(about: action, random: randomBytes(16), now: monotonicMilliseconds())
     }
     let question: JSON = [
-      "type": "question", "code": .string(failure.code.rawValue), "message": .string(failure.message),
+      "type": "question", "code": .string(failure.code.rawValue),
+      "message": .string(failure.message.description),
       "preview": shown, "confirmation": .string(confirmation),
     ]
     return .question(question.bytes())

@@ -237,11 +237,11 @@ public enum Issuer {
     String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
   }
 
-  private static func badCertificate(_ message: String) -> WaymarkError {
-    .failed(.noCertificate, message, next: "install the file exactly as `waymark issuer issue` wrote it")
+  private static func badCertificate(_ message: LocalizableText) -> WaymarkError {
+    .failed(.noCertificate, message, next: "install the file exactly as \(waymark: "issuer issue") wrote it")
   }
 
-  private static func badKey(_ message: String, _ next: Step) -> WaymarkError {
+  private static func badKey(_ message: LocalizableText, _ next: Step) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.badKey, code: .key, message: message, next: next)
   }
 }

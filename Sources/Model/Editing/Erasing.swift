@@ -85,7 +85,7 @@ package struct Eraser {
 
   private func row(_ key: RecordKey) throws -> RecordRow {
     guard let row = try store.record(key) else {
-      throw WaymarkError.notFound(store.schema.name(key.kind).rawValue, key.id.uuid)
+      throw WaymarkError.notFound(.init(word: store.schema.name(key.kind).rawValue), key.id.uuid)
     }
     return row
   }
@@ -172,7 +172,7 @@ package struct Eraser {
     guard let field = kind.field(named: name) else {
       let error = UnknownField(kind: kind.name, name: name, allowed: kind.assignableNames)
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".",
+        exitCode: ExitCode.usage, code: .unknownField, message: "\(sentence: error.clause).",
         next: kind.fieldHelp)
     }
     try store.checkNotErased(row, deviceName)
@@ -275,11 +275,12 @@ package struct Eraser {
     let users = try users(of: row.key).filter { !erased.contains($0.key) }
     guard !users.isEmpty, let kind = store.schema.kind(row.key.kind) else { return }
     let name = kind.title(of: row) ?? row.key.id.uuid
-    let instead = kind == Kind.organization ? "their organization becomes None" : "they have no category"
+    let instead: LocalizableText =
+      kind == Kind.organization ? "their organization becomes None" : "they have no category"
     throw WaymarkError(
       exitCode: ExitCode.needsYes, code: .inUse,
-      message: "“\(shortened(name))” is used by \(plural(users.count, "record")). With --force it is erased, "
-        + "and then \(instead).",
+      message: "“\(shortened(name))” is used by \(plural(users.count, "record")). If it is erased anyway, "
+        + "\(instead).",
       next: .waymark("erase \(shellWord(name)) --force"),
       candidates: NameResolver.shown(
         users.map { user in
@@ -363,7 +364,7 @@ extension Store {
       return WaymarkError.failed(
         .erased,
         "This \(kind) was erased on \(when)\(by). Its values are kept here until \(CivilTime.text(held.due)), but "
-          + "only revoking that device with --before-erase brings them back.",
+          + "only revoking that device, and dropping its erase, brings them back.",
         next: .waymark("revoke \(name.map(shellWord) ?? "DEVICE") --before-erase"))
     }
     return WaymarkError.failed(

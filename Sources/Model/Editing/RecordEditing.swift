@@ -141,7 +141,7 @@ struct RecordEditing {
         .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
     } catch let error as UnknownField {
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".",
+        exitCode: ExitCode.usage, code: .unknownField, message: "\(sentence: error.clause).",
         next: kind.fieldHelp)
     } catch let error as FieldError {
       throw WaymarkError(refused: error, kind: kind)
@@ -302,11 +302,16 @@ extension WaymarkError {
     if let value = error.value {
       self = .badValue(error.field, value, allowed: error.allowed, next: kind.fieldHelp)
     } else if kind.number == KindNumbers.attachment && error.field == "parentType" {
-      self = .usage("An attachment needs `lodging=…`, `transportation=…` or `activity=…`.")
+      self = .usage(
+        "An attachment needs a lodging, a transportation or an activity that it belongs to.",
+        field: error.field,
+        next: "name it: lodging=…, transportation=… or activity=…")
     } else if kind.number == KindNumbers.attachment {
-      self = .usage("An attachment needs `file=PATH`.")
+      self = .usage("An attachment needs a file.", field: error.field, next: "name it: file=PATH")
     } else {
-      self = .usage("A new \(kind.name) needs `\(error.field)`.", next: kind.fieldHelp)
+      self = .usage(
+        "A new \(LocalizableText(word: kind.name)) needs `\(error.field)`.", field: error.field,
+        next: kind.fieldHelp)
     }
   }
 }

@@ -55,7 +55,9 @@ extension Store {
   fileprivate func editable(_ kind: Kind, _ id: RecordID) throws -> RecordRow {
     try checkKnown(kind)
     if kind.number == FixedRecords.profile.kind { return try heldProfile() }
-    guard let row = try visible(kind, id) else { throw WaymarkError.notFound(kind.name, id.uuid) }
+    guard let row = try visible(kind, id) else {
+      throw WaymarkError.notFound(.init(word: kind.name), id.uuid)
+    }
     return row
   }
 }

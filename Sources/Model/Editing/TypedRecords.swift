@@ -193,7 +193,7 @@ package struct TypedRecords {
 
   private static func checkSomething(_ pairs: Pairs) throws {
     guard pairs.isEmpty else { return }
-    throw WaymarkError.usage("Nothing to change: give at least one `field=value`.")
+    throw WaymarkError.usage("Nothing to change.", next: "give at least one field=value")
   }
 
   /// Prepares the deletion of a record.
@@ -452,7 +452,7 @@ extension Store {
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: .inUse,
         message: "“\(name)” is used by \(plural(users.count, "habit")). "
-          + "With --force it is deleted, and they have no category until it is restored.",
+          + "If it is deleted anyway, they have no category until it is restored.",
         next: .waymark("category delete \(shellWord(name)) --force"), candidates: users)
     }
   }
@@ -473,7 +473,7 @@ extension Store {
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: .inUse,
         message: "“\(name)” is used by \(users.count) \(users.count == 1 ? "item" : "items"). "
-          + "With --force it is deleted, and their organization becomes None.",
+          + "If it is deleted anyway, their organization becomes None.",
         next: .waymark("organization delete \(shellWord(name)) --force"), candidates: users)
     }
   }

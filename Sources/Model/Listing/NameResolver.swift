@@ -111,10 +111,10 @@ package struct NameResolver {
 
   private func only(_ kind: Kind, _ text: String, _ found: [RecordRow]) throws -> RecordRow {
     guard let first = found.first else {
-      throw try inTrash(kind, text) ?? .notFound(kind.name, text, next: listing(kind))
+      throw try inTrash(kind, text) ?? .notFound(.init(word: kind.name), text, next: listing(kind))
     }
     guard found.count == 1 else {
-      throw WaymarkError.ambiguous(kind.name, text, Self.shown(found.map { label(kind, $0) }))
+      throw WaymarkError.ambiguous(.init(word: kind.name), text, Self.shown(found.map { label(kind, $0) }))
     }
     return first
   }
@@ -264,7 +264,7 @@ extension NameResolver {
       throw WaymarkError.notFound("kind of record", kind.rawValue)
     }
     guard let row = try store.record(RecordKey(kind: known.number, id: RecordID(id))) else {
-      throw WaymarkError.notFound(known.name, text)
+      throw WaymarkError.notFound(.init(word: known.name), text)
     }
     return row
   }

@@ -1,4 +1,4 @@
-import Home
+package import Home
 package import JSONDocument
 import Records
 import Storage
@@ -9,12 +9,13 @@ package struct KnownPreference: Sendable {
   package let key: String
   let defaultValue: Value
   /// A clause that says which values are allowed, for error messages.
-  package let allowed: String
+  package let allowed: LocalizableText
   private let parse: @Sendable (String) -> Value?
   private let accepts: @Sendable (Value) -> Bool
 
   private init(
-    _ key: String, default value: Value, allowed: String, parse: @escaping @Sendable (String) -> Value?,
+    _ key: String, default value: Value, allowed: LocalizableText,
+    parse: @escaping @Sendable (String) -> Value?,
     accepts: @escaping @Sendable (Value) -> Bool
   ) {
     self.key = key

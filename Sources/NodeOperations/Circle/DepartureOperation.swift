@@ -17,7 +17,7 @@ public struct DepartureSummary: Hashable, Sendable, Codable {
   /// The admins of the circle, any of which completes the request.
   public let admins: [DeviceReference]
   /// Human-readable sentences.
-  public let text: String
+  public let text: LocalizableText
   /// What to do next.
   public let next: Step?
 }
@@ -80,9 +80,9 @@ package struct DepartureOperation {
     guard isConfirmed, !core.home.storage.hasRootKey else { throw WaymarkError.lastAdmin(other, core.home) }
   }
 
-  private func departureQuestion() throws -> String {
+  private func departureQuestion() throws -> LocalizableText {
     let risk = try core.inspection().replicationRisk().changeSets
-    let lost =
+    let lost: LocalizableText =
       risk == 0 ? "" : " \(plural(risk, "change set")) that no other device has would not reach the others."
     return
       "Leave the circle? Everything stays readable on this device, and the others keep what it wrote.\(lost) It "

@@ -59,7 +59,7 @@ package struct GrantOperation {
       throw WaymarkError.badValue(
         "SIZE", "\(request.bytes)",
         allowed: "more than \(sizeText(previous)), which it may write now, and at most "
-          + sizeText(Limits.quotaBytesMax))
+          + "\(sizeText(Limits.quotaBytesMax))")
     }
     let key =
       try request.rootKey.map {

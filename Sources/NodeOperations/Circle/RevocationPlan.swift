@@ -44,7 +44,7 @@ struct RevocationPlan {
   let warnings: [String]
 
   /// The question that the person has to confirm.
-  var question: String {
+  var question: LocalizableText {
     let names = targets.map(\.member.name).joined(separator: ", ")
     let count = targets.reduce(0) { $0 + $1.changeSets }
     let (it, its) = targets.count == 1 ? ("It", "Its") : ("They", "Their")
@@ -144,11 +144,13 @@ extension RevocationPlan {
       notHeard: status.notHeard(of: member.device).map(DeviceReference.init))
   }
 
-  private func text(isDone: Bool, _ status: RevocationStatus) -> String {
-    var sentences = already.map { member in
+  private func text(isDone: Bool, _ status: RevocationStatus) -> LocalizableText {
+    var sentences = already.map { member -> LocalizableText in
       let by = status.revocations(of: member.device).first
-        .map { ", by \($0.byName) on \(CivilTime.sentenceText($0.issued.milliseconds))" }
-      return "\(member.name) was already revoked\(by ?? "")."
+        .map { revocation -> LocalizableText in
+          ", by \(revocation.byName) on \(CivilTime.sentenceText(revocation.issued.milliseconds))"
+        }
+      return "\(member.name) was already revoked" + (by ?? "") + "."
     }
     guard !targets.isEmpty else { return sentences.joined(separator: " ") }
     let names = targets.map(\.member.name).joined(separator: ", ")

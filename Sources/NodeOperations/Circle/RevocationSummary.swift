@@ -24,7 +24,7 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
   /// The lines to show before confirmation: the devices, then the warnings.
   public let notes: [String]
   /// Human-readable sentences: in a preview, the question to confirm; otherwise the result.
-  public let text: String
+  public let text: LocalizableText
   /// The `waymark` command that shows more; nil in a preview.
   public let next: Step?
 

@@ -80,16 +80,18 @@ struct OverridePreview {
   }
 
   /// The question that the person has to confirm.
-  var question: String {
-    let records = scope.only == nil && scope.trip == nil ? "The records" : "The selected records"
-    let who =
+  var question: LocalizableText {
+    let records: LocalizableText =
+      scope.only == nil && scope.trip == nil ? "The records" : "The selected records"
+    let who: LocalizableText =
       peer.map {
         "\(records) of this device will be replaced with what \($0.name) holds now, "
           + "and with the next sync so will those of every other device"
       } ?? "\(records) of all other devices will be replaced with what this one holds now"
-    let away = notAsked.isEmpty ? "" : " Not connected: \(notAsked.map(\.name).joined(separator: ", "))."
-    let on = turnsSyncOn ? " This also turns on sync of records." : ""
-    return "\(who): \(summary).\(away)\(on) A backup is taken first, and waymark undo reverts the change."
+    let away: LocalizableText =
+      notAsked.isEmpty ? "" : " Not connected: \(notAsked.map(\.name).joined(separator: ", "))."
+    let on: LocalizableText = turnsSyncOn ? " This also turns on sync of records." : ""
+    return "\(who): \(summary).\(away)\(on) A backup is taken first, and the change can be undone."
   }
 
   private var summary: String {

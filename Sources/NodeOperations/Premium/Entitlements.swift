@@ -78,7 +78,7 @@ extension EntitlementSummary {
 package struct PremiumSummary: Codable, Sendable {
   package let premium: SyncState.Premium
   /// Why this device is not a member, as a human-readable clause; nil for a member.
-  package let text: String?
+  package let text: LocalizableText?
   package let next: Step?
   /// The purchases in the App Store, those that were confirmed last first.
   package let purchases: [PurchaseSummary]

@@ -143,7 +143,7 @@ package struct OwnPremiumIssue {
     do {
       if let notice = try core.inspection().clockAgreement.skewNotice() {
         throw WaymarkError.failed(
-          .clockDisputed, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("status"))
+          .clockDisputed, "\(sentence: notice.text).", next: notice.next ?? .waymark("status"))
       }
       try checkOwnIssuer()
       let renewed = try issue()

@@ -104,7 +104,8 @@ package struct SyncComparison {
       state: outcome.isSame
         ? .same : outcome.there == nil ? .onlyHere : outcome.here == nil ? .onlyThere : .differs,
       winner: outcome.isHere ? .here : .there, winnerDevice: winner, winnerName: names.name(of: winner),
-      reason: outcome.reason?.rawValue, text: outcome.reason?.sentence, here: outcome.here.map(version),
+      reason: outcome.reason?.rawValue, text: outcome.reason.map { .init(word: $0.sentence) },
+      here: outcome.here.map(version),
       there: outcome.there.map(version))
   }
 

@@ -71,7 +71,7 @@ public struct SyncPreview: Hashable, Sendable {
     /// The code of the reason why that profile wins; nil if there is nothing to decide.
     public let reason: String?
     /// Why that profile wins, as human-readable text; nil if there is nothing to decide.
-    public let text: String?
+    public let text: LocalizableText?
     /// The profile of this device; nil if it has none.
     public let here: Version?
     /// The profile of another device, the one that wins among the other devices' profiles; nil if they have none.
@@ -137,7 +137,7 @@ public struct SyncPreview: Hashable, Sendable {
     /// The code of the reason why the device could not be asked.
     public let reason: Reason
     /// The reason as human-readable text.
-    public let text: String
+    public let text: LocalizableText
     /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
   }

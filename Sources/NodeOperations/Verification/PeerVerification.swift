@@ -57,7 +57,7 @@ public struct PeerVerification: Hashable, Sendable, Codable {
     case differs(Difference)
     /// The lane is closed, or the peer did not answer. The values are the reason, a human-readable sentence, and what
     /// to do next.
-    case notCompared(reason: Reason, text: String, next: Step?)
+    case notCompared(reason: Reason, text: LocalizableText, next: Step?)
   }
 
   /// The differences between two stores that folded the same change sets.
@@ -110,7 +110,7 @@ extension PeerVerification.Lane: Codable {
     case .notCompared:
       self = .notCompared(
         reason: try container.decode(Reason.self, forKey: .reason),
-        text: try container.decode(String.self, forKey: .text),
+        text: try container.decode(LocalizableText.self, forKey: .text),
         next: try container.decodeIfPresent(Step.self, forKey: .next))
     }
   }

@@ -48,8 +48,8 @@ package struct ClockAgreement {
     let ended = try logsAhead()
     guard !ended.isEmpty else { return nil }
     let newest = store.newestClock(of: device).milliseconds
-    let dated = "changes made here are dated up to \(CivilTime.sentenceText(newest))"
-    let text: String
+    let dated: LocalizableText = "changes made here are dated up to \(CivilTime.sentenceText(newest))"
+    let text: LocalizableText
     switch verdict {
     case .disputed: return nil
     case .confirmed:

@@ -4,6 +4,7 @@ import Engine
 import Home
 import Membership
 import Replication
+import ServiceDiscovery
 import Sodium
 import Synchronization
 import Transport
@@ -14,8 +15,8 @@ struct BeaconSchedule {
   /// The UDP port on which all nodes receive beacons.
   static let port: UInt16 = 7_433
 
-  /// The sockets for sending and receiving beacons; nil if the port could not be opened.
-  let sockets: BeaconSockets?
+  /// The ways in which beacons travel: datagrams, if the port could be opened, and DNS services, if this build has them.
+  let carriers: [any BeaconCarrier]
   /// Why the port could not be opened; nil if it is open.
   let trouble: SystemError?
   let keys: BeaconKeyring
@@ -56,21 +57,28 @@ extension Connections {
   func beginDiscovery() {
     let keyring = BeaconKeyring(BeaconKeys(circle: circle.id, transport: identity.transport))
     let onQueue = loop.onQueue
-    var sockets: BeaconSockets?
+    let received: @Sendable ([UInt8], BeaconOrigin) -> Void = { [keyring] beacon, origin in
+      guard let (device, beacon) = keyring.open(beacon) else { return }
+      onQueue { $0.connections.received(beacon, of: device, from: origin) }
+    }
+    let services = serviceBeacons(received: received) { failure in
+      onQueue { $0.connections.logger.info("network", "beacons are not published as services: \(failure)") }
+    }
+    var carriers = [services].compactMap(\.self)
     var trouble: SystemError?
     do throws(SystemError) {
-      sockets = try BeaconSockets(port: BeaconSchedule.port) { [keyring] datagram, source in
-        guard let (device, beacon) = keyring.open(datagram) else { return }
-        onQueue { $0.connections.received(beacon, of: device, from: source) }
-      }
+      carriers.append(
+        try BeaconSockets(port: BeaconSchedule.port) { datagram, source in
+          received(datagram, .datagram(source))
+        })
     } catch {
       trouble = error
-      logger.warning("network", "other devices can't be found on this network: \(error)")
+      logger.warning("network", "other devices can't be found by datagrams on this network: \(error)")
     }
     serving?.beacons = BeaconSchedule(
-      sockets: sockets, trouble: trouble, keys: keyring,
+      carriers: carriers, trouble: trouble, keys: keyring,
       discovery: Discovery(seed: randomSeed(), times: remembered.beacons))
-    sockets?.start()
+    for carrier in carriers { carrier.start() }
     membersMayHaveChanged()
   }
 
@@ -138,13 +146,18 @@ extension Connections {
 
   /// Handles a member's beacon. The beacon only suggests an address to dial; the handshake proves which device is
   /// there.
-  private func received(_ beacon: Beacon, of device: DeviceKey, from source: SocketAddress) {
-    guard let host = source.hostBytes, member != nil, circle.evaluation.isMember(device),
+  private func received(_ beacon: Beacon, of device: DeviceKey, from origin: BeaconOrigin) {
+    let (source, host): (Bytes16?, String) =
+      switch origin {
+      case .datagram(let source): (source.hostBytes, source.host)
+      case .service(let interface): (beacon.host, beacon.host.host(on: interface))
+      }
+    guard let source, member != nil, circle.evaluation.isMember(device),
       let verdict = serving?.beacons?.discovery.judge(
-        beacon, of: device, from: host, wall: loop.wall, now: loop.steady)
+        beacon, of: device, from: source, wall: loop.wall, now: loop.steady)
     else { return }
     switch verdict {
-    case .believed: found(device, at: Endpoint(host: source.host, port: beacon.port).description)
+    case .believed: found(device, at: Endpoint(host: host, port: beacon.port).description)
     case .otherTime(let ahead):
       let isNew = serving?.beacons?.clocks.updateValue(ahead, forKey: device) == nil
       if isNew {
@@ -201,31 +214,36 @@ extension ServingState {
     for active in links.values { active.link.leave(unlessOn: hosts) }
   }
 
-  /// Sends the beacons that are due.
+  /// Sends the beacons that are due, or withdraws the last ones if no device is missing.
   ///
   /// - Returns: the number of beacons sent.
   mutating func sendBeacons(
     to missing: [DeviceKey], by signer: SigningKey, wall: Moment, now: Moment
   ) -> UInt64 {
-    guard let beacons, beacons.sockets != nil else { return 0 }
+    guard let beacons, !beacons.carriers.isEmpty else { return 0 }
+    let groups = self.beacons?.discovery.due(now: now, missing: missing) ?? []
+    if missing.isEmpty { for carrier in beacons.carriers { carrier.withdraw() } }
+    guard !groups.isEmpty else { return 0 }
     let port = listener.address.port
-    var sent: UInt64 = 0
-    for group in self.beacons?.discovery.due(now: now, missing: missing) ?? [] {
-      for place in beacons.places {
-        guard let host = place.host, let time = self.beacons?.discovery.stamp(wall: wall) else { continue }
-        let beacon = Beacon(time: time, host: host, port: port)
-        if BeaconSockets.send(beacons.keys.seal(beacon, to: group, by: signer), from: place) { sent += 1 }
+    var sent = 0
+    for place in beacons.places {
+      guard let host = place.host else { continue }
+      let round = groups.compactMap { group in
+        (self.beacons?.discovery.stamp(wall: wall)).map { time in
+          beacons.keys.seal(Beacon(time: time, host: host, port: port), to: group, by: signer)
+        }
       }
+      sent += beacons.carriers.map { $0.send(round, from: place) }.max() ?? 0
     }
-    return sent
+    return UInt64(sent)
   }
 
   /// Moves the beacons to the interfaces that this machine has now. Returns false if the interfaces are unchanged.
   mutating func moveBeacons() -> Bool {
-    guard let beacons, let sockets = beacons.sockets else { return false }
+    guard let beacons, !beacons.carriers.isEmpty else { return false }
     let places = BeaconInterface.all(listening: listener.address, port: BeaconSchedule.port, of: interfaces)
     guard places != beacons.places else { return false }
-    sockets.join(places)
+    for carrier in beacons.carriers { carrier.join(places) }
     self.beacons?.places = places
     return true
   }
@@ -234,12 +252,13 @@ extension ServingState {
 extension BeaconSchedule {
   /// The notice that says why peers can't be discovered on this network; nil if discovery works.
   var notice: NodeStatus.Notice? {
-    if let trouble {
+    if let trouble, carriers.isEmpty {
       let isTaken = trouble.isAddressInUse
       return NodeStatus.Notice(
         .notDiscovering,
-        text: Reason.notDiscovering.sentence() + ": "
-          + (isTaken ? "another program uses UDP port \(Self.port)" : "\(trouble)"),
+        text: isTaken
+          ? "\(Reason.notDiscovering.sentence()): another program uses UDP port \(Self.port)"
+          : "\(Reason.notDiscovering.sentence()): \(trouble.description)",
         next: isTaken
           ? "ss -ulpn sport = :\(Self.port), then stop that program; or \(waymark: "run --no-discovery")"
           : nil
@@ -247,7 +266,7 @@ extension BeaconSchedule {
     }
     guard places.isEmpty else { return nil }
     return NodeStatus.Notice(
-      .notDiscovering, text: Reason.notDiscovering.sentence() + ": this machine has no network for beacons",
+      .notDiscovering, text: "\(Reason.notDiscovering.sentence()): this machine has no network for beacons",
       next: "check that this machine is connected to a network")
   }
 }

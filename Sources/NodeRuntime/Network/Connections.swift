@@ -61,7 +61,7 @@ package final class Connections {
   package func serve(at endpoint: Endpoint, peers: [String], discovers: Bool) throws -> String {
     for address in peers {
       guard let obstacle = SocketAddress.obstacle(toDialling: address) else { continue }
-      throw WaymarkError.badValue("the address of a peer", address, allowed: obstacle)
+      throw WaymarkError.badValue("the address of a peer", address, allowed: .init(word: obstacle))
     }
     let listener = try makeListener(endpoint)
     serving = ServingState(listener: listener, startedAt: loop.wall)
@@ -120,7 +120,7 @@ package final class Connections {
   func stop() {
     guard let serving else { return }
     serving.listener.close()
-    serving.beacons?.sockets?.close()
+    for carrier in serving.beacons?.carriers ?? [] { carrier.close() }
     for id in serving.links.keys.sorted() {
       if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
       serving.links[id]?.link.close()
@@ -173,7 +173,7 @@ package final class Connections {
 
   func logExclusion() {
     guard serving != nil, let exclusion else { return }
-    logger.error("circle", exclusion.text)
+    logger.error("circle", "\(exclusion.text)")
   }
 
   /// Updates peering with the addresses that members announce.

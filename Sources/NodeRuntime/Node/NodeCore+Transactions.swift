@@ -57,7 +57,7 @@ extension NodeCore {
     guard replicator.isSpent else { return }
     let notice = NodeStatus.Notice.incarnationsSpent
     throw WaymarkError.failed(
-      notice.reason, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("members"))
+      notice.reason, "\(sentence: notice.text).", next: notice.next ?? .waymark("members"))
   }
 
   /// Returns the error for a change that would exceed this device's quota in a lane.
@@ -70,7 +70,7 @@ extension NodeCore {
       "grant \(shellWord(name(of: device))) \(NodeStatus.Notice.suggestedSize(quota))\(option)"
     return WaymarkError.failed(
       .quotaUsed,
-      "This change does not fit in this device's quota of \(sizeText(quota)) of \(lane): "
+      "This change does not fit in this device's quota of \(sizeText(quota)) of \(LocalizableText(word: "\(lane)")): "
         + "\(sizeText(used)) are written, and part of the quota is reserved for restored copies. Nothing was changed.",
       next: .waymark(words, on: "an admin device"))
   }
@@ -91,7 +91,7 @@ extension NodeCore {
   package func checkKeysAdmitted() throws {
     guard connections.waiting != nil else { return }
     throw WaymarkError.failed(
-      .notAdmitted, AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
+      .notAdmitted, "\(sentence: AwaitedAdmission.sentence).", next: AwaitedAdmission.next)
   }
 }
 
@@ -99,7 +99,7 @@ extension WaymarkError {
   /// The error for an operation on a device that is no longer a member.
   package init(excluded notice: NodeStatus.Notice, exitCode: Int32 = ExitCode.failed) {
     self.init(
-      exitCode: exitCode, code: notice.reason, message: notice.text.capitalizedFirst + ".",
+      exitCode: exitCode, code: notice.reason, message: "\(sentence: notice.text).",
       next: notice.next ?? .waymark("members"))
   }
 }

@@ -18,7 +18,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
   /// Why the peer is in this state.
   public let reason: Reason
   /// The reason as a human-readable clause.
-  public var sentence: String { reason.sentence(peer: name) }
+  public var sentence: LocalizableText { reason.sentence(peer: name) }
   /// What to do next, usually a `waymark` command; nil if nothing helps.
   public var next: Step? { reason.next(peer: name) }
   /// What resolves the reason.

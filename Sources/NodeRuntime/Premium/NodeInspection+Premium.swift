@@ -27,7 +27,7 @@ extension NodeInspection {
     return NodeStatus.Notice(
       .premiumEnds,
       text: "premium \(isOver ? "ended" : "ends on") \(endText(milliseconds: end)) and can't be renewed: "
-        + failure.message.prefix(1).lowercased() + failure.message.dropFirst().prefix { $0 != "." },
+        + "\(failure.code.sentence())",
       next: failure.code == .clockDisputed ? failure.next : .waymark("premium self"))
   }
 

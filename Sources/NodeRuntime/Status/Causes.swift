@@ -50,7 +50,7 @@ struct RootCauses {
     return nil
   }
 
-  private func cause(_ reason: Reason, text: String? = nil, next: Step? = nil) -> NodeStatus.Cause {
+  private func cause(_ reason: Reason, text: LocalizableText? = nil, next: Step? = nil) -> NodeStatus.Cause {
     NodeStatus.Cause(
       reason: reason, text: text ?? reason.sentence(), next: text == nil ? reason.next() : next, peer: nil,
       consequences: peers.filter { consequence($0) == reason }.map(\.name))

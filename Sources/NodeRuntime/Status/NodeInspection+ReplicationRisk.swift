@@ -106,7 +106,7 @@ extension NodeInspection {
     guard let (first, since) = unseen.first else { return nil }
     let names = unseen.map { connections.name(of: $0.0.device) }.sorted()
     let days = (now - since) / 86_400_000
-    let text =
+    let text: LocalizableText =
       unseen.count == 1
       ? "\(names[0]) has not been seen for \(days) days, since \(CivilTime.text(since).prefix(10))"
       : "\(names.joined(separator: ", ")) have not been seen for two weeks or more"

@@ -140,7 +140,7 @@ public struct NodeStatus: Hashable, Sendable {
     /// The reason code.
     public let reason: Reason
     /// The reason as a sentence.
-    public let text: String
+    public let text: LocalizableText
     /// What to do next.
     public let next: Step?
   }
@@ -150,7 +150,7 @@ public struct NodeStatus: Hashable, Sendable {
     /// The reason code.
     public let reason: Reason
     /// The cause as a human-readable clause.
-    public let text: String
+    public let text: LocalizableText
     /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
     /// The peer that the cause concerns; nil if the cause concerns this device.
@@ -342,7 +342,7 @@ extension NodeStatus.Cause: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     reason = try container.decode(Reason.self, forKey: .reason)
-    text = try container.decode(String.self, forKey: .text)
+    text = try container.decode(LocalizableText.self, forKey: .text)
     next = try container.decodeIfPresent(Step.self, forKey: .next)
     let device = try container.decodeIfPresent(DeviceKey.self, forKey: .device)
     let name = try container.decodeIfPresent(String.self, forKey: .name)

@@ -17,7 +17,8 @@ extension NodeStatus.Notice {
     return NodeStatus.Notice(
       .massDeletion,
       text: "\(delete.deviceName) deleted \(parts.joined(separator: " and ")) at "
-        + "\(CivilTime.sentenceText(delete.time.milliseconds)) (if that was intended: waymark status --acknowledge)",
-      next: .waymark("undo \(operation)"), .massDeletion(delete))
+        + "\(CivilTime.sentenceText(delete.time.milliseconds))",
+      next: "\(waymark: "undo \(operation)"); if that was intended: \(waymark: "status --acknowledge")",
+      .massDeletion(delete))
   }
 }

@@ -9,7 +9,7 @@ extension NodeStatus {
     /// The reason code.
     public let reason: Reason
     /// The notice as a human-readable clause.
-    public let text: String
+    public let text: LocalizableText
     /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
     /// Additional data for programs.
@@ -34,7 +34,7 @@ extension NodeStatus {
       if case .massDeletion(let deletion) = details { deletion.operation } else { nil }
     }
 
-    init(_ reason: Reason, text: String? = nil, next: Step? = nil, _ details: Details = .none) {
+    init(_ reason: Reason, text: LocalizableText? = nil, next: Step? = nil, _ details: Details = .none) {
       self.reason = reason
       self.text = text ?? reason.sentence()
       self.next = next ?? reason.next()
@@ -218,7 +218,7 @@ extension NodeStatus.Notice: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     reason = try container.decode(Reason.self, forKey: .reason)
-    text = try container.decode(String.self, forKey: .text)
+    text = try container.decode(LocalizableText.self, forKey: .text)
     next = try container.decodeIfPresent(Step.self, forKey: .next)
     details = try Details(container)
   }

@@ -138,11 +138,12 @@ extension NodeStatus.Notice {
     let name = shellWord(usage.deviceName)
     let option = usage.lane == "\(Lane.settings)" ? " --settings" : ""
     let grant = "grant \(name) \(suggestedSize(usage.quota))\(option)"
-    let quota = "its quota of \(sizeText(usage.quota)) of \(usage.lane)"
-    let text =
+    let quota: LocalizableText = "its quota of \(sizeText(usage.quota)) of \(usage.lane)"
+    let who: LocalizableText = isOwn ? "this device" : "\(usage.deviceName)"
+    let text: LocalizableText =
       usage.isExceeded
       ? "\(usage.deviceName) has written more than \(quota) allows; what is beyond it is not stored here"
-      : "\(isOwn ? "this device" : usage.deviceName) has written \(sizeText(usage.bytes)), "
+      : "\(who) has written \(sizeText(usage.bytes)), "
         + "\(percent) % of what \(quota) allows now"
     let next: Step =
       isOwn
@@ -165,7 +166,9 @@ extension NodeNotice {
       NodeStatus.Notice(.storeFailed, text: "a transaction failed: \(why)")
     case .digestMismatch(let device, let lane):
       NodeStatus.Notice(
-        .digestMismatch, text: "\(lane): the same changes led to different data on \(names.name(of: device))",
+        .digestMismatch,
+        text:
+          "\(LocalizableText(word: "\(lane)")): the same changes led to different data on \(names.name(of: device))",
         next: Reason.digestMismatch.next(peer: names.name(of: device)),
         .device(device))
     }

@@ -31,7 +31,7 @@ public struct SyncState: Hashable, Sendable {
   /// What to offer the person so that records sync.
   public let step: Step
   /// Why records stay on this device, as a human-readable clause; nil while they sync.
-  package let text: String?
+  package let text: LocalizableText?
   /// What to do next, usually a `waymark` command; nil if nothing helps.
   package let next: Reasons.Step?
   /// Whether another device has turned on sync for all devices, and the person has not answered on this device yet. Ask
@@ -39,7 +39,7 @@ public struct SyncState: Hashable, Sendable {
   public let isInvited: Bool
 
   /// The state as a human-readable sentence.
-  public var sentence: String { (text ?? "records sync with your other devices").capitalizedFirst + "." }
+  public var sentence: LocalizableText { "\(sentence: text ?? "records sync with your other devices")." }
 
   /// The premium of this device: its source and its end.
   public struct Premium: Hashable, Sendable {
@@ -197,7 +197,8 @@ extension SyncState: Codable {
     self.init(
       premium: try container.decode(Premium.self, forKey: .premium),
       preference: try container.decode(Bool.self, forKey: .preference), obstacle: obstacle,
-      step: Step(obstacle, begins: nil), text: try container.decodeIfPresent(String.self, forKey: .text),
+      step: Step(obstacle, begins: nil),
+      text: try container.decodeIfPresent(LocalizableText.self, forKey: .text),
       next: try container.decodeIfPresent(Reasons.Step.self, forKey: .next),
       isInvited: try container.decodeIfPresent(Bool.self, forKey: .isInvited) ?? false)
   }

@@ -17,7 +17,7 @@ extension Node {
   public func addPeer(at address: String) throws {
     try core.withWaymarkErrors {
       if let obstacle = SocketAddress.obstacle(toDialling: address) {
-        throw WaymarkError.badValue("address", address, allowed: obstacle)
+        throw WaymarkError.badValue("address", address, allowed: .init(word: obstacle))
       }
       let stored = try core.store.metaLines(MetaKey.addresses)
       if !stored.contains(address) {

@@ -273,7 +273,7 @@ extension Rendering {
     if peer.reason == .offline, let seen = lastSeen(peer) {
       parts.append(seen)
     } else {
-      parts.append(peer.reason.sentence(inRowOf: peer.name))
+      parts.append("\(peer.reason.sentence(inRowOf: peer.name))")
     }
     if let next = peer.next { parts.append(words(next, inRowOf: peer.name)) }
     return parts.joined(separator: " · ")

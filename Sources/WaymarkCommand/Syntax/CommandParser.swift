@@ -236,7 +236,7 @@ struct CommandParser {
       meant.map { " Did you mean `waymark \(first) \($0)`?" }
       ?? " It has: \(actions.joined(separator: ", "))."
     return .usage(
-      "`waymark \(first)` has no “\(printable(words[1]))”." + hint, next: .waymark("help \(first)"))
+      "`waymark \(first)` has no “\(printable(words[1]))”.\(hint)", next: .waymark("help \(first)"))
   }
 
   // MARK: Arguments

@@ -93,7 +93,7 @@ final class Probe: Sendable {
     let found = try await device.status().peer(peer)
     guard found?["reason"]?.string == reason.rawValue else { return false }
     #expect(found?["severity"]?.string == reason.severity.rawValue)
-    #expect(found?["text"]?.string == reason.sentence(peer: peer))
+    #expect(found?["text"]?.string == "\(reason.sentence(peer: peer))")
     seen.withLock { _ = $0.insert(reason) }
     return true
   }

@@ -98,7 +98,7 @@ struct CauseTests {
 
   @Test func `every reason has a text, and a next step or no need for one`() {
     for reason in Reason.allCases {
-      let sentence = reason.sentence(peer: "o'the nas")
+      let sentence = "\(reason.sentence(peer: "o'the nas"))"
       #expect(!sentence.contains("{") && !sentence.hasSuffix("."), "\(reason)")
       guard reason.isState else { continue }
       let next = reason.next(peer: "o'the nas")

@@ -87,7 +87,7 @@ struct GoldenTests {
     [
       "device": .string(key(name)), "name": .string(name), "state": .string(state),
       "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
-      "text": .string(reason.sentence(peer: name)), "next": .text(reason.next(peer: name)?.description),
+      "text": .string("\(reason.sentence(peer: name))"), "next": .text(reason.next(peer: name)?.description),
       "since": nil,
       "address": .string(address), "lastSeen": "2026-11-21T10:02:00Z", "lastSync": "2026-11-21T10:02:00Z",
       "roundTripMilliseconds": nil, "clockSkewMilliseconds": -97_000,
@@ -104,7 +104,7 @@ struct GoldenTests {
   private static func cause(_ reason: Reason, _ name: String?) -> JSON {
     [
       "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
-      "remedy": .string(reason.remedy.rawValue), "text": .string(reason.sentence(peer: name)),
+      "remedy": .string(reason.remedy.rawValue), "text": .string("\(reason.sentence(peer: name))"),
       "next": .text(reason.next(peer: name)?.description), "device": nil, "name": .text(name),
       "consequences": [],
     ]
@@ -254,7 +254,7 @@ struct GoldenTests {
         "The clock of this machine is 97 minutes behind that of other devices: one of them is wrong.",
         next: Reason.clockSkew.next()),
       .init(
-        .peers, .warning, .dialRefused, Reason.dialRefused.sentence(peer: names.wide) + ".",
+        .peers, .warning, .dialRefused, "\(Reason.dialRefused.sentence(peer: names.wide)).",
         next: Reason.dialRefused.next(peer: names.wide)),
     ], report: "/tmp/report.json")
 }

@@ -47,7 +47,7 @@ struct MachineTests {
     let failure = #expect(throws: WaymarkError.self) {
       try LogFormat.chosen(flag: nil, environment: ["WAYMARK_LOG_FORMAT": "xml"])
     }
-    #expect(failure?.message.contains("text, journal, json") == true)
+    #expect(failure?.message.description.contains("text, journal, json") == true)
   }
 
   @Test func `the final error has error priority in the journal, and is an object for programs`() {

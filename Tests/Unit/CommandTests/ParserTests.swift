@@ -114,7 +114,7 @@ struct ParserTests {
   func `a mistake is named, with what to type instead`(line: [String], says: String) throws {
     let failure = #expect(throws: WaymarkError.self) { try CommandParser(directory: "/").parse(line) }
     #expect(failure?.exitCode == ExitCode.usage)
-    #expect(failure?.message.contains(says) == true, "\(failure?.message ?? "nothing")")
+    #expect(failure?.message.description.contains(says) == true, "\(failure?.message ?? "nothing")")
     #expect(failure?.next?.description.hasPrefix("waymark help") == true, "each error refers to a help page")
   }
 
@@ -138,8 +138,9 @@ struct ParserTests {
     #expect(try parse("invite", "--qr").arguments["qr"] == "half")
     #expect(try parse("invite", "--qr=full").arguments["qr"] == "full")
     #expect(try parse("invite", "--qr", "--role", "admin").arguments["role"] == "admin")
-    #expect(failure("invite", "--qr", "full")?.message.contains("Unexpected argument “full”") == true)
-    #expect(failure("invite", "--qr=small")?.message.contains("expected half or full") == true)
+    #expect(
+      failure("invite", "--qr", "full")?.message.description.contains("Unexpected argument “full”") == true)
+    #expect(failure("invite", "--qr=small")?.message.description.contains("expected half or full") == true)
   }
 
   @Test(arguments: [80, 100])

@@ -105,7 +105,7 @@ struct WordTests {
       case .hands: #expect(next != nil, "\(reason)")
       default: break
       }
-      let sentence = reason.sentence(peer: "bob")
+      let sentence = "\(reason.sentence(peer: "bob"))"
       #expect(sentence.first?.isUppercase == false && !sentence.hasSuffix("."), "\(reason): a clause")
       #expect(sentence.displayWidth + (next?.displayWidth ?? 0) < 200, "the text of \(reason) is too long")
     }

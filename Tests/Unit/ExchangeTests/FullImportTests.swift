@@ -1,5 +1,6 @@
 import FileFormat
 import JSONDocument
+import Reasons
 import Records
 import Replication
 import Testing
@@ -123,7 +124,7 @@ struct FullImportTests {
       try Importer.plan(.folder([ImportedFile(path: trips.path, bytes: trips.bytes)]))
     }
     #expect(throws: ExchangeError.isFullExportFolder) { try Importer.plan(trips.bytes) }
-    #expect(ExchangeError.isFullExportFolder.remedy?.contains("export --format json") == true)
+    #expect(ExchangeError.isFullExportFolder.remedy?.description.contains("export --format json") == true)
   }
 }
 

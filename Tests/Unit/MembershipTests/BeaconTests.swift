@@ -27,10 +27,17 @@ struct BeaconVectors: Decodable, Sendable {
     var testDescription: String { name }
   }
 
+  struct RecordRow: Decodable, Sendable, CustomTestStringConvertible {
+    var name, record: String
+    var beacon: String?
+    var testDescription: String { name }
+  }
+
   var circle, receiver: String
   var devices: [String: Keys]
   var sealed: [SealedRow]
   var beacons: [BeaconRow]
+  var records: [RecordRow]
 
   static let all: BeaconVectors = {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -74,6 +81,22 @@ struct BeaconTests {
       by: Self.vectors.signing("alice"),
       nonce: try #require(Bytes16(unhex(row.nonce))), secret: try #require(Bytes16(unhex(row.secret))))
     #expect(bytes == unhex(row.bytes))
+  }
+
+  @Test(arguments: vectors.records) func `a service carries a beacon in pieces`(row: BeaconVectors.RecordRow)
+  {
+    #expect(BeaconRecord.beacon(in: unhex(row.record)) == row.beacon.map { unhex($0) })
+  }
+
+  @Test(arguments: vectors.records.prefix(2)) func `a record is encoded byte for byte`(
+    row: BeaconVectors.RecordRow
+  ) {
+    #expect(BeaconRecord.encoded(unhex(row.beacon)) == unhex(row.record))
+  }
+
+  @Test(arguments: [(0, "0000000000000000"), (0xabc, "0000000000000abc"), (UInt64.max, "ffffffffffffffff")])
+  func `the name of a service has 16 digits`(random: UInt64, name: String) {
+    #expect(BeaconRecord.name(random: random) == name)
   }
 
   @Test(arguments: vectors.beacons) func `valid beacons open and invalid ones do not`(

@@ -1,4 +1,5 @@
 import JSONDocument
+import Reasons
 import Records
 import Replication
 import Testing

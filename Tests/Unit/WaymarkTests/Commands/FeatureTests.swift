@@ -34,7 +34,7 @@ struct SettingsTests {
     for (key, value) in [("colorScheme", "pink"), ("biometricTimeoutMinutes", "soon")] {
       let refused = try await failure(alice, "settings.set", ["key": .string(key), "value": .string(value)])
       #expect(refused?.exitCode == ExitCode.usage)
-      #expect(refused?.message.contains(value) == true)
+      #expect(refused?.message.description.contains(value) == true)
     }
     try await alice.run("settings.set", ["key": "biometricTimeoutMinutes", "value": "15"])
     #expect(try await alice.run("settings.get", ["key": "biometricTimeoutMinutes"])["value"] == 15)

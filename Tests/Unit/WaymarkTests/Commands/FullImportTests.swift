@@ -92,6 +92,6 @@ struct FullImportTests {
     let other = folder.file("trips.json")
     try await alice.run("export", ["format": "traveling-snails", "output": .string(other)])
     let failure = try await failure(alice, "import", ["files": [.string(file), .string(other)]])
-    #expect(failure?.code == .usage && failure?.message.contains("nothing was imported") == true)
+    #expect(failure?.code == .usage && failure?.message.description.contains("nothing was imported") == true)
   }
 }

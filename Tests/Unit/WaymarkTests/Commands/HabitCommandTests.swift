@@ -129,7 +129,8 @@ struct HabitCommandTests {
     #expect(made.key == "health-body")
     #expect(made.id == HabitCategory(key: "health-body", name: "").id)
     #expect(
-      try await failure(alice, "category.add", fields("name=Health & Body"))?.message.contains("already")
+      try await failure(alice, "category.add", fields("name=Health & Body"))?.message.description.contains(
+        "already")
         == true)
     let other = try await alice.node.save(HabitCategory(name: "Health Body!"))
     #expect(other.key == "health body!")

@@ -97,7 +97,7 @@ struct ImportTests {
     let cut = String(habits.prefix(Int(Double(habits.count) * part)))
     let refused = try #require(try await failure(alice, "import", try file(alice, cut)))
     #expect(refused.exitCode == ExitCode.failed)
-    #expect(refused.message.contains("line"))
+    #expect(refused.message.description.contains("line"))
     try await alice.checkEmpty()
   }
 }

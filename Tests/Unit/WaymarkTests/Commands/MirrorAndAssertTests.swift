@@ -88,8 +88,10 @@ import LogStorage
     #expect([preview["preview"], preview["turnsSyncOn"]] == [true, true])
     let refused = try #require(try await failure(circle, "alice", "mirror", ["from": "bob"]))
     #expect(refused.exitCode == ExitCode.needsYes)
-    #expect(refused.message.contains("1 trip added") && refused.message.contains("2 trips deleted"))
-    #expect(refused.message.contains("turns on sync of records"))
+    #expect(
+      refused.message.description.contains("1 trip added")
+        && refused.message.description.contains("2 trips deleted"))
+    #expect(refused.message.description.contains("turns on sync of records"))
     #expect(refused.next?.description == "waymark mirror --from bob --yes")
     #expect(try await trips(circle, "alice") == ["Oslo", "Rome"])
     #expect(!FileManager.default.fileExists(atPath: circle["alice"].home.backups))

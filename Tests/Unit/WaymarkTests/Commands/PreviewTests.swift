@@ -84,7 +84,9 @@ extension SocketCircle {
     #expect(preview["notAsked"] == .array([]))
     #expect(counts(preview, "trip") == [2, 1, 0, 0])
     let confirmation = try await circle.failure("bob", "sync.on")
-    #expect(confirmation?.message.hasPrefix("Turning sync on brings two sets of records together") == true)
+    #expect(
+      confirmation?.message.description.hasPrefix("Turning sync on brings two sets of records together")
+        == true)
     let failure = try await circle.failure("bob", "mirror", ["from": "alice", "yes": true])
     #expect(
       failure?.message == "alice has more than 8192 logs and branches, too many for one answer.",

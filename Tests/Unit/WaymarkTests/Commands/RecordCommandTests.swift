@@ -39,7 +39,7 @@ struct RecordCommandTests {
     let names = try await alice.run("category.list")["categories"]?.array?.compactMap { $0["name"]?.string }
     #expect(Set(names ?? []).isSuperset(of: ["Fun", "Fun!", "Fun?", "Fun!?"]))
     let refused = try await failure(alice, "category.add", fields("name=fun!"))
-    #expect(refused?.message.contains("already") == true)
+    #expect(refused?.message.description.contains("already") == true)
   }
 
   @Test func `a trip adds up its prices exactly, one sum per currency`() async throws {
@@ -108,7 +108,7 @@ struct RecordCommandTests {
     let failure = try #require(try await failure(alice, row.command, fields(row.pairs, id: "Rome")))
     #expect(failure.exitCode == (row.code == "not_found" ? ExitCode.notFound : ExitCode.usage))
     #expect(failure.code.rawValue == row.code)
-    #expect(failure.message.contains(row.named), "\(failure.message)")
+    #expect(failure.message.description.contains(row.named), "\(failure.message)")
     #expect(try await alice.run("status")["lanes"] == before)
   }
 
@@ -215,7 +215,7 @@ struct RecordCommandTests {
     let typed = paths.map { "file=\($0)" } + ["lodging=Casa"]
     let gone = try #require(
       try await failure(alice, "attachment.add", fields(typed + ["file=\(folder.path)/no"])))
-    #expect(gone.code == .file && gone.message.contains("no such file"))
+    #expect(gone.code == .file && gone.message.description.contains("no such file"))
     let nowhere = try #require(
       try await failure(alice, "attachment.add", fields(paths.map { "file=\($0)" } + ["lodging=Nope"])))
     #expect(nowhere.code == .notFound)
@@ -244,7 +244,7 @@ struct RecordCommandTests {
     let output = folder.file("b.pdf")
     let damaged = try #require(
       try await failure(alice, "attachment.show", ["id": "a.pdf", "output": .string(output)]))
-    #expect(damaged.code == .noContent && damaged.message.contains("damaged"))
+    #expect(damaged.code == .noContent && damaged.message.description.contains("damaged"))
     #expect(folder.names == ["a.pdf"])
   }
 }

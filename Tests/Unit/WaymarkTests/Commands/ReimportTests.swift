@@ -134,7 +134,7 @@ struct ReimportTests {
     let text = trips().text(.pretty)
     let cut = try alice.file(String(text.prefix(text.count - 40)), "2.json")
     let refused = try #require(try await failure(alice, "import", ["files": [whole, cut]]))
-    #expect(refused.message.contains("line"))
+    #expect(refused.message.description.contains("line"))
     try await alice.checkEmpty()
   }
 
@@ -233,6 +233,6 @@ struct ReimportTests {
     let output = alice.home.path + "/absent/trips.json"
     let arguments: JSON = ["format": "traveling-snails", "output": .string(output)]
     let refused = try #require(try await failure(alice, "export", arguments))
-    #expect(refused.message.contains(output + ":"))
+    #expect(refused.message.description.contains(output + ":"))
   }
 }

@@ -288,7 +288,9 @@ struct ResolveTests {
     #expect(try stillResolved(preview)["others"]?[0]?["value"] == "Wasser")
     let refused = try #require(try await circle.failure("alice", "undo", ["operation": resolution]))
     #expect(refused.code == .nothingToUndo)
-    #expect(refused.message.contains("it kept the current value, and a resolved conflict stays resolved"))
+    #expect(
+      refused.message.description.contains(
+        "it kept the current value, and a resolved conflict stays resolved"))
     let id = try #require(conflict["record"]?.string)
     #expect(refused.next?.description == "waymark habit edit \(id) name=Wasser")
     #expect(refused.candidates.first?.contains("Wasser, from bob") == true)

@@ -70,7 +70,9 @@ struct TypedValueTests {
       .init("zone", "Etc/UTC"),
     ])
     let refused = try #require(try await failure(alice, "\(kind).add", arguments))
-    #expect(refused.exitCode == ExitCode.usage && refused.message.contains(advice), "\(refused.message)")
+    #expect(
+      refused.exitCode == ExitCode.usage && refused.message.description.contains(advice), "\(refused.message)"
+    )
     #expect(refused.next?.description == "waymark help fields \(kind)")
   }
 
@@ -91,9 +93,9 @@ struct TypedValueTests {
   @Test func `an edit may not end a trip before it starts, but may change what else is wrong`() async throws {
     let alice = try await home()
     let early = try await failure(alice, "trip.edit", fields("endDate=2026-05-01", id: "Rome"))
-    #expect(early?.message.contains("before startDate") == true)
+    #expect(early?.message.description.contains("before startDate") == true)
     let late = try await failure(alice, "trip.edit", fields("startDate=2026-05-07", id: "Rome"))
-    #expect(late?.message.contains("it is after endDate, which is 2026-05-06") == true)
+    #expect(late?.message.description.contains("it is after endDate, which is 2026-05-06") == true)
     // A program, an import or another device may have written one; its other fields can still be edited.
     try await alice.node.change { $0.save(Trip(name: "Odd", startDate: .now, endDate: .distantPast)) }
     try await alice.run("trip.edit", fields("notes=x", id: "Odd"))
@@ -102,7 +104,7 @@ struct TypedValueTests {
   @Test func `zones of the profile must exist`() async throws {
     let alice = try await home()
     let refused = try await failure(alice, "profile.set", fields("name=A", "homeTimezone=Mars/Phobos"))
-    #expect(refused?.message.contains("use a time zone such as Europe/Rome") == true)
+    #expect(refused?.message.description.contains("use a time zone such as Europe/Rome") == true)
     try await alice.run("profile.set", fields("name=A", "homeTimezone=Europe/Rome"))
   }
 
@@ -118,7 +120,7 @@ struct TypedValueTests {
   @Test func `the organization None can't be changed in any field`() async throws {
     let alice = try await home()
     let refused = try await failure(alice, "organization.edit", fields("phone=1", id: "None"))
-    #expect(refused?.message.contains("can't be changed") == true)
+    #expect(refused?.message.description.contains("can't be changed") == true)
   }
 
   // MARK: Deleting
@@ -139,15 +141,17 @@ struct TypedValueTests {
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
     let refused = try #require(try await failure(alice, "trip.delete", ["id": "R"]))
     #expect(
-      refused.code == .needsYes && refused.message.contains("“Rome”, which will be deleted with 1 lodging"),
+      refused.code == .needsYes
+        && refused.message.description.contains("“Rome”, which will be deleted with 1 lodging"),
       "\(refused.message)")
     #expect(try await failure(alice, "trip.delete", ["id": "R", "yes": true]) == nil)
     let gone = try #require(try await failure(alice, "trip.show", ["id": "Rome"]))
     #expect(
-      gone.code == .notFound && gone.message.contains("“Rome” is in the trash since 20"), "\(gone.message)")
+      gone.code == .notFound && gone.message.description.contains("“Rome” is in the trash since 20"),
+      "\(gone.message)")
     #expect(gone.next?.description == "waymark trip restore Rome")
     let inside = try #require(try await failure(alice, "lodging.show", ["id": "Casa"]))
-    #expect(inside.message.contains("in the trash with the trip “Rome”"), "\(inside.message)")
+    #expect(inside.message.description.contains("in the trash with the trip “Rome”"), "\(inside.message)")
     try await alice.run("trip.restore", ["id": "Rome"])
     // The name in other letters, and the id, are whole.
     let done = try await alice.run("trip.delete", ["id": "rome"])
@@ -159,7 +163,7 @@ struct TypedValueTests {
     let alice = try await home()
     try await alice.run("trip.edit", fields("isProtected=yes", id: "Rome"))
     let refused = try #require(try await failure(alice, "trip.delete", ["id": "Rome"]))
-    #expect(refused.code == .needsYes && refused.message.contains("is protected"))
+    #expect(refused.code == .needsYes && refused.message.description.contains("is protected"))
     try await alice.run("trip.delete", ["id": "Rome", "yes": true])
   }
 
@@ -176,7 +180,8 @@ struct TypedValueTests {
     let refused = try #require(try await failure(alice, "undo", ["operation": .string(operation)]))
     #expect(refused.code == .largeUndo && refused.exitCode == ExitCode.needsYes)
     #expect(
-      refused.message.contains("101 records") && refused.message.contains("trip deleted"),
+      refused.message.description.contains("101 records")
+        && refused.message.description.contains("trip deleted"),
       "\(refused.message)")
     let done = try await alice.run("undo", ["operation": .string(operation), "agreed": true])
     #expect(done["undo"]?.isNull == false)

@@ -406,7 +406,9 @@ import Wire
         try await ControlClient.run("trip.add", home: home)
       }
       #expect(failure?.code == .notAnswering && failure?.exitCode == ExitCode.notRunning)
-      #expect(failure?.message.contains("(process \(ProcessInfo.processInfo.processIdentifier))") == true)
+      #expect(
+        failure?.message.description.contains("(process \(ProcessInfo.processInfo.processIdentifier))")
+          == true)
       #expect(asked.withLock { $0 } == ["ping"])
     }
   }

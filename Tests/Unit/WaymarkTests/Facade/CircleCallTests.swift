@@ -53,7 +53,7 @@ struct CircleCallTests {
       try await JoinOperation(home: home, code: wrong, at: address, name: "bob")
     }
     // An invalid code and an invalid name were found here, so this was the first try.
-    #expect(refused?.code == .wrongCode && refused?.message.contains("2 tries are left") == true)
+    #expect(refused?.code == .wrongCode && refused?.message.description.contains("2 tries are left") == true)
     #expect(!Files.exists(home.path))
     let joined = try await JoinOperation(
       home: home, code: invitation.code, at: address, name: "bob"
@@ -105,7 +105,7 @@ struct CircleCallTests {
     try await circle.inSync("alice", "bob", "carol")
     let preview = try await circle["alice"].revocationPreview(of: [bob])
     #expect(!preview.isDone && preview.revoked.map(\.device) == [bob])
-    #expect(preview.revoked.first?.changeSets ?? 0 > 0 && preview.text.contains("Revoke bob?"))
+    #expect(preview.revoked.first?.changeSets ?? 0 > 0 && preview.text.description.contains("Revoke bob?"))
     #expect(try await circle["alice"].members().allSatisfy { !$0.isRevoked })
     #expect(try await refusal { try await circle["alice"].revoke([alice]) } == "own_device")
     let done = try await circle["alice"].revoke([bob])
@@ -128,7 +128,7 @@ struct CircleCallTests {
     try await circle.inSync("alice", "bob", "carol")
     let preview = try await circle["alice"].revocationPreview(of: [bob], discarding: true)
     #expect(preview.isDiscarding && preview.revoked.first?.lastChanged == 1)
-    #expect(preview.text.contains("discard everything that it wrote"))
+    #expect(preview.text.description.contains("discard everything that it wrote"))
     let done = try await circle["alice"].revoke([bob], discarding: true)
     #expect(done.isDone && done.revoked.first?.keptLogs == 0)
     #expect(try await circle["alice"].status().counts.trips == 1)

@@ -131,7 +131,7 @@ struct KeptFilesTests {
       try await whileTimePasses(circle) { try await bob.data(of: file) }
     }
     #expect(error?.code == .noContent)
-    #expect(error?.message.contains("last seen on alice") == true)
+    #expect(error?.message.description.contains("last seen on alice") == true)
     #expect(error?.next?.description == "waymark run, on alice")
     await circle.close()
   }

@@ -165,7 +165,7 @@ struct MembershipCallTests {
       try await refusal { try await circle["bob"].run("settings.set", ["key": "theme", "value": "x"]) }
         == "revoked")
     let notice = try #require(try await circle["bob"].status().notices.first { $0.reason == .revoked })
-    #expect(notice.text.hasPrefix("this device left the circle"))
+    #expect(notice.text.description.hasPrefix("this device left the circle"))
     for name in ["alice", "carol"] {
       let status = try await circle[name].status()
       #expect(status.notices.allSatisfy { $0.reason != .revocationUnheard }, "\(name)")
@@ -294,7 +294,8 @@ struct MembershipCallTests {
     #expect(try await circle["alice"].status().notInSync == nil)
     await circle["bob"].close()
     try await circle.until("alice is alone") { try await circle["alice"].status().notInSync?.reason != nil }
-    #expect(try await circle["alice"].status().notInSync?.text.hasPrefix("Not in sync with ") == true)
+    #expect(
+      try await circle["alice"].status().notInSync?.text.description.hasPrefix("Not in sync with ") == true)
   }
 
   // MARK: Addresses

@@ -48,7 +48,7 @@ struct OpeningCallTests {
       Issue.record("a store of schema 99 was opened")
     } catch let error as WaymarkError {
       #expect(error.code == .newerStore)
-      #expect(error.message.contains("newer version of Waymark (schema 99, this one reads "))
+      #expect(error.message.description.contains("newer version of Waymark (schema 99, this one reads "))
       #expect(error.next?.description.hasPrefix("update this program") == true)
     }
   }

@@ -96,7 +96,7 @@ struct OwnPremiumCallTests {
     try Data("no key".utf8).write(to: URL(filePath: key))
     try await circle.clock.sleep(until: first.addingTimeInterval(-20 * Self.days))
     let notice = try #require(try await alice.status().notices.first { $0.reason == .premiumEnds })
-    #expect(notice.text.hasPrefix("premium ends on \(endText(first)) and can't be renewed: the key file"))
+    #expect(notice.text.description.hasPrefix("premium ends on \(endText(first)) and can't be renewed: "))
     #expect(notice.next?.description == "waymark premium self")
     // With the damaged key moved away, the next step makes a new one.
     try FileManager.default.removeItem(atPath: key)

@@ -189,7 +189,7 @@ struct PurchaseCallTests {
     #expect(try await !bob.status().notices.contains { $0.reason == .purchaseRefresh })
     try await circle.clock.sleep(until: start.addingTimeInterval(28 * Self.day))
     let notice = try #require(try await bob.status().notices.first { $0.reason == .purchaseRefresh })
-    #expect(notice.text.contains("premium ends on 2026-06-07") && notice.next != nil)
+    #expect(notice.text.description.contains("premium ends on 2026-06-07") && notice.next != nil)
 
     try await circle.clock.sleep(until: start.addingTimeInterval(35 * Self.day))
     try await circle.settle()

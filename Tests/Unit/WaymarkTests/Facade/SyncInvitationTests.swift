@@ -25,7 +25,7 @@ struct SyncInvitationTests {
     #expect(try await circle["alice"].syncState().isActive)
     #expect(try await notice(circle, "alice") == nil)
     let asked = try #require(try await notice(circle, "bob"))
-    #expect(asked.text.hasPrefix("sync was turned on for all devices by alice"))
+    #expect(asked.text.description.hasPrefix("sync was turned on for all devices by alice"))
     #expect(asked.next?.description == "waymark sync on, or waymark sync off")
     let state = try await circle["bob"].syncState()
     #expect(state.isInvited && !state.preference, "nothing turns on by itself")
@@ -86,7 +86,8 @@ struct SyncInvitationTests {
       _ = try await circle.during { try await circle["alice"].turnSyncOn() }
       Issue.record("sync was turned on without a question")
     } catch let error as WaymarkError {
-      #expect(error.code == .needsYes && error.message.contains("1 record here with those of bob"))
+      #expect(
+        error.code == .needsYes && error.message.description.contains("1 record here with those of bob"))
     }
     await circle.close()
   }

@@ -121,7 +121,7 @@ struct WithdrawalCallTests {
     let asked = try #require(
       try await failure { _ = try await run(alice, "issuer.untrust", ["issuer": digits]) })
     #expect(asked.code == .needsYes && asked.exitCode == ExitCode.needsYes)
-    #expect(asked.message.contains("Its entitlement stops counting."))
+    #expect(asked.message.description.contains("Its entitlement stops counting."))
     #expect(try await alice.syncState().isActive)
     let id = try #require(try await alice.entitlements().first?.id)
     let removing: JSON = ["ids": [.string(String(id.prefix(8)))]]
@@ -197,7 +197,8 @@ struct WithdrawalCallTests {
     try await circle.clock.sleep(until: first.addingTimeInterval(-20 * Self.days))
     #expect(try await alice.entitlements().count == 2)
     let notice = try #require(try await alice.status().notices.first { $0.reason == .premiumEnds })
-    #expect(notice.text.hasSuffix("the circle has withdrawn its trust in this device's issuer's key"))
+    #expect(
+      notice.text.description.hasSuffix("the circle has withdrawn its trust in this device's issuer's key"))
     #expect(notice.next?.description == "waymark premium self")
     #expect(try await alice.issueOwnPremium().trusted)
     #expect(try await !alice.status().notices.contains { $0.reason == .premiumEnds })

@@ -13,7 +13,7 @@ struct HomeDirectoryTests {
       try home.prepare()
       return ""
     } catch {
-      return (error as? WaymarkError)?.message ?? "\(error)"
+      return (error as? WaymarkError)?.message.description ?? "\(error)"
     }
   }
 

@@ -143,11 +143,11 @@ struct HomeLockTests {
       Issue.record("an empty store was opened")
     } catch let error as WaymarkError {
       #expect(error.code == .store)
-      #expect(error.message.contains("contains no circle"))
+      #expect(error.message.description.contains("contains no circle"))
       #expect(error.next?.description.contains("waymark restore FILE") == true)
     }
     let present = try PresentStore(home)
-    #expect(present.trouble?.contains("contains no circle") == true)
+    #expect(present.trouble?.description.contains("contains no circle") == true)
   }
 
   @Test func `the next start removes what an interrupted join or verification left`() async throws {
@@ -173,7 +173,7 @@ struct HomeLockTests {
       _ = try home.automaticBackup(before: "restore", at: 0)
       Issue.record("a file was taken for a folder")
     } catch let error as WaymarkError {
-      #expect(error.message.contains("not a directory"))
+      #expect(error.message.description.contains("not a directory"))
     }
   }
 }

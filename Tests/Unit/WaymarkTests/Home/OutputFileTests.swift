@@ -214,7 +214,9 @@ struct OutputFileTests {
   @Test func `a lock failure is explained in words`() throws {
     let home = Home(path: try Folder().path)
     let failure = WaymarkError.opening(home, StoreError.lockFailed(errno: EROFS))
-    #expect(failure.message.contains("read-only file system") && !failure.message.contains("errno"))
+    #expect(
+      failure.message.description.contains("read-only file system")
+        && !failure.message.description.contains("errno"))
     #expect(failure.next?.description.contains("findmnt") == true)
   }
 }

@@ -69,6 +69,6 @@ import WaymarkTesting
     let failure = #expect(throws: WaymarkError.self) {
       try Configuration(home: directory.home, environment: [:])
     }
-    #expect(failure?.message.contains("config.json") == true)
+    #expect(failure?.message.description.contains("config.json") == true)
   }
 }

@@ -17,7 +17,7 @@ struct FormerFormatTests {
       Issue.record("a store of format 1 was opened")
     } catch let error as WaymarkError {
       #expect(error.code == .formerFormat)
-      #expect(error.message.contains("format 1"))
+      #expect(error.message.description.contains("format 1"))
       #expect(error.next?.description.contains("waymark export") == true)
     }
     #expect(try Data(contentsOf: URL(filePath: home.home.store)) == before)

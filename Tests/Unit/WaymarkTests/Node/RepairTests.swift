@@ -130,7 +130,7 @@ struct RepairTests {
     for attempt in attempts {
       let failure = try #require(await #expect(throws: WaymarkError.self) { try await attempt(alice.node) })
       #expect(failure.code == .store && failure.next?.description == "waymark verify --deep")
-      #expect(failure.message.hasPrefix("The store in \(alice.home.path) can't be read: "))
+      #expect(failure.message.description.hasPrefix("The store in \(alice.home.path) can't be read: "))
     }
   }
 

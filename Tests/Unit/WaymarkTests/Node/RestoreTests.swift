@@ -71,7 +71,7 @@ struct RestoreTests {
       do { try Connection(.file(file)).execute(sql) }
       let fresh = try TestHome()
       let failure = await #expect(throws: WaymarkError.self) { try await restore(fresh.home, file) }
-      #expect(failure?.message.contains(saying) == true, "\(failure?.message ?? "")")
+      #expect(failure?.message.description.contains(saying) == true, "\(failure?.message ?? "")")
       #expect(!FileManager.default.fileExists(atPath: fresh.home.path))
       await alice.close()
       await #expect(throws: WaymarkError.self) { try await restore(alice.home, file) }
@@ -103,7 +103,7 @@ struct RestoreTests {
       }
       let fresh = try TestHome()
       let failure = await #expect(throws: WaymarkError.self) { try await restore(fresh.home, file) }
-      #expect(failure?.message.contains("change set 3 does not belong to this circle") == true)
+      #expect(failure?.message.description.contains("change set 3 does not belong to this circle") == true)
     }
   }
 

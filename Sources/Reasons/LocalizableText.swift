@@ -54,10 +54,20 @@ public struct LocalizableText: Sendable {
 
   private func sentence(translatedBy translation: (_ pattern: String) -> String?) -> String {
     let clause = text(translatedBy: translation)
+    return beginsWithName(translation) ? clause : clause.capitalizedFirst
+  }
+
+  /// Whether the translation begins with a value that is the same in every language.
+  private func beginsWithName(_ translation: (_ pattern: String) -> String?) -> Bool {
     let beginning = (translation(pattern) ?? pattern).prefix { $0 != "@" }
-    let first = beginning.hasPrefix("%") ? Int(beginning.dropFirst().prefix { $0 != "$" }) ?? 1 : nil
-    if let first, values.indices.contains(first &- 1), case .verbatim = values[first - 1] { return clause }
-    return clause.capitalizedFirst
+    guard beginning.hasPrefix("%"), !beginning.hasPrefix("%%") else { return false }
+    let first = Int(beginning.dropFirst().prefix { $0 != "$" }) ?? 1
+    guard values.indices.contains(first &- 1) else { return false }
+    switch values[first - 1] {
+    case .verbatim: return true
+    case .text(let text): return text.beginsWithName(translation)
+    case .sentence: return false
+    }
   }
 
   /// Replaces `%@`, `%2$@` and `%%`. Everything else after a percent sign stays, as does a place without a value: a

@@ -69,7 +69,7 @@ extension LiveQuery<[History.Operation]> {
   ///
   /// - Parameter limit: the maximum number of operations, at least 1.
   public static func history(limit: Int = 20) -> LiveQuery {
-    LiveQuery(.history, [.records]) { node, _ in try node.historyReader.operations(limit) }
+    LiveQuery(.history, [.records], limit) { node, _ in try node.historyReader.operations(limit) }
   }
 }
 
@@ -89,7 +89,7 @@ extension LiveQuery<Onboarding> {
 extension LiveQuery where Value: SettingValue {
   /// The value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the default.
   public static func setting(_ setting: Setting<Value>) -> LiveQuery {
-    LiveQuery(.setting, [.kind(Kind.setting.number)]) { node, _ in
+    LiveQuery(.setting, [.kind(Kind.setting.number)], setting) { node, _ in
       let record = try node.store.record(StoredSettings.recordKey(setting.key))
       let value = record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil }
       return setting.read(value) ?? node.home.value(of: setting)

@@ -11,18 +11,22 @@ import Replication
 /// ```
 public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let name: LiveQueryName
+  /// What equal queries have in common; their watchers share reads.
+  let identity: QueryIdentity
   /// The topics whose changes can affect the value. The passing of time can affect it too; see ``EvaluationTime``.
   let topics: Set<Topic>
   /// Reads the value. The read must not report a change to watchers, or a watcher would wake itself.
   let read: @Sendable (NodeCore, inout EvaluationTime) throws -> Value
 
+  /// - Parameter parameters: everything apart from the name that the value depends on.
   init(
-    _ name: LiveQueryName, _ topics: Set<Topic>,
-    _ read: @escaping @Sendable (NodeCore, inout EvaluationTime) throws -> Value
+    _ name: LiveQueryName, _ topics: Set<Topic>, _ parameters: any Hashable & Sendable...,
+    read: @escaping @Sendable (NodeCore, inout EvaluationTime) throws -> Value
   ) {
     self.name = name
     self.topics = topics
     self.read = read
+    identity = QueryIdentity(name.rawValue, Value.self, parameters)
   }
 }
 

@@ -52,7 +52,7 @@ struct CalmTests {
     let task = Task { for await _ in node.watch(watched) {} }
     defer { task.cancel() }
     try await within("\(reading.name) to settle", sourceLocation: sourceLocation) {
-      try await eventually("\(reading.name) was read") { await node.watchers == 1 }
+      try await eventually("\(reading.name) was read") { await node.watchCounts.watchers == 1 }
       for _ in 0..<5 {
         _ = try await node.count(Trip.all)
         _ = try await node.read(reading)
@@ -71,9 +71,9 @@ struct CalmTests {
       _ what: Comment, _ reading: LiveQuery<Value>, _ holds: @escaping @Sendable (Value) -> Bool,
       _ change: () async throws -> Void
     ) async throws {
-      let watching = await alice.watchers
+      let watching = await alice.watchCounts.watchers
       async let seen: Void = wait(for: what, alice, reading, until: holds)
-      try await eventually("a watcher waits") { await alice.watchers > watching }
+      try await eventually("a watcher waits") { await alice.watchCounts.watchers > watching }
       try await change()
       try await seen
     }

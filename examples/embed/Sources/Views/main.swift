@@ -98,7 +98,7 @@ _ = try await node.save(Activity(name: "Colosseum", tripID: rome.id))
 try await settled("views that left the screen no longer render") { details.allSatisfy { $0.renders == 2 } }
 list.end()
 let deadline = ContinuousClock.now + .seconds(20)
-while await node.watchers > 0 {
+while await node.watchCounts.watchers > 0 {
   guard ContinuousClock.now < deadline else { fatalError("some watchers are still active after 20 seconds") }
   try await Task.sleep(for: .milliseconds(5))
 }

@@ -82,7 +82,8 @@ extension Node {
 
 extension LiveQuery<FileState> {
   /// Where the content of an attachment is: nowhere if the attachment does not exist. A watch also delivers the progress
-  /// while the content is fetched.
+  /// while the content arrives, and ``FileState/here`` when all of it has arrived, whether an app asked for it or the
+  /// node keeps all files.
   public static func fileState(of attachment: Attachment) -> LiveQuery {
     LiveQuery(.fileState, [.node, .kind(Attachment.kind.number)], attachment) { node, _ in
       do {

@@ -12,7 +12,7 @@ struct ChangeWaiter {
   init(_ core: NodeCore) { self.core = core }
 
   /// Waits until the query's value differs from the last observation, and returns the new observation; nil if the task
-  /// is cancelled or the node closes.
+  /// is cancelled, the node closes, or its store fails.
   func next<Value: Equatable>(
     _ query: LiveQuery<Value>, after seen: Observation<Value>?, _ explanation: Explanation
   ) async -> Observation<Value>? {
@@ -21,7 +21,7 @@ struct ChangeWaiter {
     defer { core.loop.watching.shared.leave(query.identity) }
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? core.loop.watching.noPause)
     var counts = seen?.counts ?? WatchCounts(watchers: 1)
-    while core.replicator.isOpen, !Task.isCancelled {
+    while canRead(query.name), !Task.isCancelled {
       let known = revision
       var wakeUp: WatchRegistry.WakeUp?
       if let known {
@@ -29,7 +29,7 @@ struct ChangeWaiter {
         guard wakeUp != nil else { return nil }
         count(\.firings, &counts)
       }
-      guard await rest(pause), core.replicator.isOpen else { return nil }
+      guard await rest(pause), canRead(query.name) else { return nil }
       let start = core.loop.steady
       revision = core.loop.watching.revision
       let found = current(query, &counts)
@@ -39,7 +39,7 @@ struct ChangeWaiter {
       if isNew { count(\.deliveries, &counts) }
       let causes = explanation.isWanted ? self.causes(of: query.topics, since: known, wakeUp) : []
       explanation.print(causes, isNew ? "new value" : found == nil ? "failed read" : "equal value", counts)
-      // A failed read is retried after the next change; see ``LiveQuery/storeHealth``.
+      // A failed read is retried after the next change.
       guard let found, isNew else { continue }
       return Observation(
         value: found.value, revision: core.loop.watching.revision, due: due, pause: pause, counts: counts,
@@ -54,6 +54,11 @@ struct ChangeWaiter {
   }
 
   // MARK: Reading
+
+  /// Whether the node is open, and its store has not failed or the query shows just that.
+  private func canRead(_ name: LiveQueryName) -> Bool {
+    core.replicator.isOpen && (core.maintenance.failure == nil || name == .storeHealth)
+  }
 
   /// Returns the value of a query: the one that an equal watcher has read, unless something has changed since. Returns
   /// nil if it can't be read.

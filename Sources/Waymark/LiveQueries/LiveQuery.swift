@@ -1,3 +1,4 @@
+package import NodeRuntime
 import Replication
 
 /// A query whose result a node can read once or watch: records, a timeline, the peers, the gate.
@@ -12,7 +13,7 @@ import Replication
 public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let name: LiveQueryName
   /// What equal queries have in common; their watchers share reads.
-  let identity: QueryIdentity
+  package let identity: QueryIdentity
   /// The topics whose changes can affect the value. The passing of time can affect it too; see ``EvaluationTime``.
   let topics: Set<Topic>
   /// Reads the value. The read must not report a change to watchers, or a watcher would wake itself.
@@ -34,6 +35,8 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
 enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count
+  case day
+  case deleted
   case fileState
   case files
   case habitProgress
@@ -50,8 +53,11 @@ enum LiveQueryName: String, CaseIterable, Sendable {
   case record
   case records
   case setting
+  case settingState
   case status
+  case storeHealth
   case syncState
   case timeline
   case today
+  case trash
 }

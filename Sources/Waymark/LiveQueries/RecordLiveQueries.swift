@@ -23,6 +23,38 @@ extension LiveQuery {
   }
 }
 
+// MARK: Trash
+
+extension LiveQuery {
+  /// The deleted records of a kind, and those that are hidden because a record that they belong to is deleted. The most
+  /// recently deleted come first.
+  public static func deleted<Owner: Record>(_ type: Owner.Type) -> LiveQuery where Value == [Deleted<Owner>] {
+    // Which record hides one that has a parent depends on other kinds too.
+    let topics: Set<Topic> = Owner.kind.parentKinds.isEmpty ? [.kind(Owner.kind.number)] : [.records]
+    return LiveQuery(.deleted, topics) { node, _ in
+      try Trash(store: node.store).deleted(type) { node.name(of: $0) }
+    }
+  }
+}
+
+extension LiveQuery<[DeletedRecord]> {
+  /// The deleted records of all kinds, and those that are hidden because a record that they belong to is deleted. The
+  /// most recently deleted come first. ``Node/restore(_:)`` restores one.
+  public static var trash: LiveQuery {
+    LiveQuery(.trash, [.records]) { node, _ in
+      try Trash(store: node.store).deleted { node.name(of: $0) }
+    }
+  }
+}
+
+extension LiveQuery<Day> {
+  /// The current day, in the zone that the profile chooses for counting days. A watch delivers the next one at midnight
+  /// in that zone, and another one if the zone changes.
+  public static var day: LiveQuery {
+    LiveQuery(.day, [.kind(Kind.profile.number)]) { try $0.store.currentDay(&$1) }
+  }
+}
+
 extension LiveQuery<Profile> {
   /// The person's profile; its name is empty until a name is set.
   public static var profile: LiveQuery {

@@ -3,8 +3,8 @@ import Engine
 import Replication
 import Storage
 
-/// The values of a live query over time: an asynchronous sequence that ends when the node closes or the task is
-/// cancelled.
+/// The values of a live query over time: an asynchronous sequence that ends when the node closes, its store fails, or the
+/// task is cancelled.
 ///
 /// Each value differs from the one before. A value that depends on the day or the time is also read again when the day
 /// ends or that time comes, and within a minute after the machine's clock or time zone is changed.

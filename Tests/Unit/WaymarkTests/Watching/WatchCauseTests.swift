@@ -9,7 +9,7 @@ import Engine
 @testable import Waymark
 
 /// A watch tells what it fired for.
-struct CauseTests {
+struct WatchCauseTests {
   @Test func `an update names the operation, its device, the records and the fields`() async throws {
     let alice = try await TestNode.founder("alice")
     var trip = try await alice.node.save(Trip(name: "Rome"))

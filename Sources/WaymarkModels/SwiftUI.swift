@@ -1,5 +1,5 @@
 // SwiftUI for the models of this module. Untried: no one has compiled or run this file, because it needs an Apple
-// platform. Everything that it does by itself is to connect SwiftUI to the types beside it, which have tests.
+// platform. Everything that it does by itself is to connect SwiftUI to the other types of this module, which have tests.
 
 #if canImport(SwiftUI)
   public import SwiftUI

@@ -12,7 +12,7 @@ public import Waymark
 /// ``value`` is drawn again when the value differs, and never for anything else. Models of equal queries share their
 /// reads, so each view can have its own.
 ///
-/// A model holds the node, but nothing holds the model: it stops when its last owner lets go of it.
+/// A model holds the node, but nothing holds the model: it stops when its last owner releases it.
 @MainActor @Observable public final class Watched<Value: Sendable & Equatable> {
   /// The newest value; nil until the first one has been read. It stays when the watch ends.
   public private(set) var value: Value?

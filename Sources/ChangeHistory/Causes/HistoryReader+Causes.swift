@@ -22,12 +22,15 @@ extension HistoryReader {
         continue
       }
       try store.forEachEntry(of: [place]) { entry, body, place in
-        if found[key] == nil { order.append(key) }
-        found[key, default: WrittenRecords(verb: body.verb, clock: place.origin.stamp.clock)].add(entry, body)
+        if found[key] == nil {
+          order.append(key)
+          found[key] = WrittenRecords(verb: body.verb, clock: place.origin.stamp.clock)
+        }
+        found[key]?.add(entry, body)
       }
     }
-    return order.map { key in
-      let written = found[key, default: WrittenRecords(verb: "", clock: .zero)]
+    return order.compactMap { key in
+      guard let written = found[key] else { return nil }
       let listed = written.listed(kinds)
       return OperationChange(
         operation: History.Author(

@@ -84,13 +84,18 @@ import WaymarkTesting
     try await eventually("it is saved") { try await node.value(of: .colorScheme) == .dark }
     try await eventually("its author is known") { scheme.setBy?.isOwn == true }
     try await view.shows(.dark, "dark")
-    try await circle.settle()
-    try await circle["bob"].set(.colorScheme, to: .light)
-    try await circle.settle()
+    try await setByBob(.light, circle)
     try await view.shows(.light, "bob's value")
     try await eventually("bob is its author") { scheme.setBy?.deviceName == "bob" }
     #expect(scheme.error == nil)
     await circle.close()
+  }
+
+  /// Off the main actor, which all tests of models share.
+  @concurrent private func setByBob(_ scheme: ColorSchemePreference, _ circle: TestCircle) async throws {
+    try await circle.settle()
+    try await circle["bob"].set(.colorScheme, to: scheme)
+    try await circle.settle()
   }
 
   @Test func `a value that can't be saved is replaced by the saved one, with the error`() async throws {

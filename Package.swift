@@ -66,6 +66,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Waymark", targets: ["Waymark", "Control"]),
+    .library(name: "WaymarkModels", targets: ["WaymarkModels"]),
     .library(name: "WaymarkPage", targets: ["WaymarkPage"]),
     .library(name: "WaymarkTesting", targets: ["WaymarkTesting"]),
     .executable(name: "waymark", targets: ["WaymarkCommand"]),
@@ -200,6 +201,7 @@ let package = Package(
         "Records", "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport",
         "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment", "NodeRuntime", "NodeOperations",
       ]),
+    shell("WaymarkModels", ["Waymark"]),
     shell(
       "WaymarkPage", ["HTTP", "JSONDocument", "Records", "Model", "Waymark"],
       resources: [
@@ -338,7 +340,7 @@ let package = Package(
         "JSONDocument",
         "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer", "Purchases",
         "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage", "Transport",
-        "Vectors", "Waymark", "WaymarkTesting", "Wire",
+        "Vectors", "Waymark", "WaymarkModels", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -21,6 +21,9 @@ package struct CommitReport: Sendable {
   package var records: Set<RecordKey>? = []
   /// For each author, the newest clock among the sets folded in this commit.
   package var foldedClocks: [DeviceKey: Clock] = [:]
+  /// The numbers of the first sets folded in this commit, at most `foldedNumbersMax`, and how many sets were folded.
+  package private(set) var foldedNumbers: [Int64] = []
+  package private(set) var foldedCount = 0
   /// The clock of the parked set that is due first; nil if nothing is parked.
   package var nextParkedClock: Clock?
   package var entries: [KindNumber: EntryCounts] = [:]
@@ -65,6 +68,7 @@ package struct CommitReport: Sendable {
   package private(set) var filledSlots = 0
 
   package static let recordsMax = 1_000
+  private static let foldedNumbersMax = 32
 
   package init() {}
 
@@ -82,8 +86,10 @@ package struct CommitReport: Sendable {
     touch(record)
   }
 
-  mutating func folded(_ set: VerifiedChangeSet) {
+  mutating func folded(_ set: VerifiedChangeSet, at number: Int64) {
     let (body, header) = (set.body, set.header)
+    foldedCount += 1
+    if foldedNumbers.count < Self.foldedNumbersMax { foldedNumbers.append(number) }
     // Entries are sorted by kind, so dictionaries are accessed once per kind and not once per entry.
     var run: (kind: KindNumber, counts: EntryCounts)?
     for entry in body.entries {

@@ -139,7 +139,7 @@ package final class Fold {
     for entry in set.body.entries where entry.type == .erase { try erase(entry, in: set.body, at: place) }
     for entry in set.body.entries { try fold(entry, in: set.body, at: place) }
     if !set.body.isComplete { try noteMissing(of: set, at: place) }
-    report.folded(set)
+    report.folded(set, at: place.origin.number)
   }
 
   /// Updates the values that are derived from several records. Call it once, at the end of a batch.

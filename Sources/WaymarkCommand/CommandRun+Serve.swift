@@ -57,7 +57,12 @@ extension CommandRun {
       endAnyway(on: number, format)
     }
     let node = try await ControlClient.openPatiently(home, log: log)
-    await node.whenStoreBreaks { stream.yield(.broken($0)) }
+    let health = Task {
+      for await health in node.watch(.storeHealth) {
+        if case .failed(let failure) = health { stream.yield(.broken(failure)) }
+      }
+    }
+    defer { health.cancel() }
     let ended: ServingEnd
     do {
       let configuration = try Configuration(home: home)

@@ -9,7 +9,11 @@ let package = Package(
   dependencies: [.package(name: "waymark", path: "../..", traits: ["MockPurchases"])],
   targets: [
     .executableTarget(name: "Life", dependencies: [.product(name: "Waymark", package: "waymark")]),
-    .executableTarget(name: "Views", dependencies: [.product(name: "Waymark", package: "waymark")]),
+    .executableTarget(
+      name: "Views",
+      dependencies: [
+        .product(name: "Waymark", package: "waymark"), .product(name: "WaymarkModels", package: "waymark"),
+      ]),
     .executableTarget(name: "Packing", dependencies: [.product(name: "Waymark", package: "waymark")]),
   ]
 )

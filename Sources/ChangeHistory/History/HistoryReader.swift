@@ -115,7 +115,7 @@ package struct HistoryReader {
       undoneBy: try operation?.undo(in: store)?.key.id, isHidden: item.isHidden, fields: fields)
   }
 
-  private func author(_ write: RecordWrite) -> History.Author {
+  func author(_ write: RecordWrite) -> History.Author {
     let key = write.operation
     return History.Author(
       id: key.id, verb: write.verb,

@@ -257,9 +257,7 @@ package struct TypedRecords {
   /// Returns the records of all kinds that are deleted, or hidden because a record that they belong to is deleted. The
   /// most recently deleted come first. The parts of files and addresses, which are not shown as records, are left out.
   package func trash() throws -> [(record: ShownReference, deletion: ShownDeletion)] {
-    let trash = Trash(store: store)
-    let found = try trash.kinds.filter { $0 != Kind.address }.flatMap { try trash.records($0) }
-    return try found.sorted { $0.deletion.author.origin.stamp.clock > $1.deletion.author.origin.stamp.clock }
+    try Trash(store: store).records()
       .map { (try store.shownReference($0.record.key), try shown($0.deletion, of: $0.record)) }
   }
 

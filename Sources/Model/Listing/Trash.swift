@@ -21,6 +21,20 @@ public struct Deleted<Owner: Record>: Hashable, Sendable, Identifiable {
   public var id: UUID { record.id }
 }
 
+/// A record of any kind that is deleted, or hidden because a record that it belongs to is deleted; see ``Deleted``.
+public struct DeletedRecord: Hashable, Sendable, Identifiable {
+  /// The record, with its name before the deletion.
+  public let record: RecordReference
+  /// The deleted record that hides this one; nil if this record itself was deleted.
+  public let hiddenBy: RecordReference?
+  /// The time of the deletion, according to the clock of the device that deleted the record.
+  public let deletedAt: Date
+  /// The device that deleted the record.
+  public let deletedBy: DeviceReference
+
+  public var id: UUID { record.id }
+}
+
 /// The deleted records of a store and the records that are hidden with them. The store keeps all of them.
 package struct Trash {
   let store: Store
@@ -42,6 +56,14 @@ package struct Trash {
     }
     return found.sorted {
       $0.deletion.author.origin.stamp.clock.milliseconds > $1.deletion.author.origin.stamp.clock.milliseconds
+    }
+  }
+
+  /// Returns the deleted and hidden records of all kinds, the most recently deleted first. The parts of files and
+  /// addresses, which are not shown as records, are left out.
+  func records() throws -> [(record: RecordRow, deletion: Deletion)] {
+    try kinds.filter { $0 != Kind.address }.flatMap(records).sorted {
+      $0.deletion.author.origin.stamp.clock > $1.deletion.author.origin.stamp.clock
     }
   }
 
@@ -68,6 +90,20 @@ extension Trash {
       let device = deletion.author.log.device
       return Deleted(
         record: Owner(row), hiddenBy: deletion.record == row.key ? nil : try store.reference(deletion.record),
+        deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
+        deletedBy: DeviceReference(device: device, name: deviceName(device)))
+    }
+  }
+}
+
+extension Trash {
+  /// Returns the deleted and hidden records of all kinds, in the form that applications receive.
+  package func deleted(deviceName: (DeviceKey) -> String) throws -> [DeletedRecord] {
+    try records().map { row, deletion in
+      let device = deletion.author.log.device
+      return DeletedRecord(
+        record: try store.reference(row.key),
+        hiddenBy: deletion.record == row.key ? nil : try store.reference(deletion.record),
         deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
         deletedBy: DeviceReference(device: device, name: deviceName(device)))
     }

@@ -9,5 +9,7 @@ package enum Topic: Hashable {
   /// Any other state of a node: peers, the gate, the circle.
   case node
 
+  package var kind: KindNumber? { if case .kind(let kind) = self { kind } else { nil } }
+
   package static let all: Set<Topic> = [.records, .node]
 }

@@ -10,6 +10,10 @@
 //                      yes ──▶ pause, read, compare ──▶ different: return it; equal: wait for more
 //                      no  ──▶ wait until a topic changes, or until `due`
 //
+// - Watchers of equal queries share a read: a value that one of them read, and that nothing has changed since, is the
+//   value of all (`SharedValues`).
+// - To explain itself, a watcher compares the revisions of its last two reads with those of the commits that
+//   `RecentCommits` remembers.
 // - Nothing is buffered: a slow watcher finds one newer revision, however many changes there were. A change between a
 //   read and the next wait is not lost, because the wait begins by comparing revisions.
 // - Waiting watchers are indexed by topic, so the cost of a change depends only on the number of watchers it concerns.
@@ -48,6 +52,11 @@ package struct WatchRegistry {
   private var alarm: Moment?
   /// The total time that reads for watchers took.
   private var spentMilliseconds: Moment = 0
+  /// The values that watchers of equal queries share.
+  package var shared = SharedValues()
+  private var commits = RecentCommits()
+  /// What the watchers did since the node was opened, without the number of those that wait.
+  package var tally = WatchCounts()
 
   /// The pause of a new watcher, which may read at once.
   package var noPause: Pause { Pause(spentMilliseconds: spentMilliseconds) }
@@ -60,15 +69,33 @@ package struct WatchRegistry {
 
   private struct Waiter {
     let topics: Set<Topic>
-    let continuation: CheckedContinuation<Bool, Never>
+    let continuation: CheckedContinuation<WakeUp?, Never>
   }
 
-  /// The number of waiting watchers.
-  package var count: Int { waiting.count }
+  /// What ended a watcher's wait.
+  package enum WakeUp: Sendable {
+    case change
+    case time
+  }
+
+  /// What the watchers did since the node was opened.
+  package var counts: WatchCounts {
+    var counts = tally
+    counts.watchers = waiting.count
+    return counts
+  }
 
   /// Whether one of the topics has changed since a revision.
   package func haveChanged(_ topics: Set<Topic>, since revision: UInt64) -> Bool {
     newestOfAll > revision || topics.contains { newest[$0, default: 0] > revision }
+  }
+
+  /// Returns what changed topics after a revision, newest first.
+  package func sources(of topics: Set<Topic>, since revision: UInt64) -> [ChangeSource] {
+    if newestOfAll > revision { return [.everything] }
+    var found = commits.sources(of: topics, since: revision)
+    if topics.contains(.node), newest[.node, default: 0] > revision { found.append(.node) }
+    return found
   }
 
   package mutating func makeID() -> UInt64 {
@@ -77,7 +104,8 @@ package struct WatchRegistry {
   }
 
   package mutating func add(
-    _ id: UInt64, _ topics: Set<Topic>, due moment: Moment?, _ continuation: CheckedContinuation<Bool, Never>
+    _ id: UInt64, _ topics: Set<Topic>, due moment: Moment?,
+    _ continuation: CheckedContinuation<WakeUp?, Never>
   ) {
     waiting[id] = Waiter(topics: topics, continuation: continuation)
     for topic in topics { byTopic[topic, default: []].insert(id) }
@@ -103,7 +131,8 @@ package struct WatchRegistry {
     alarm = nil
     let isSame = self.clock?.isSame(as: clock) ?? false
     self.clock = clock
-    for (id, moment) in due where !isSame || moment <= wall { release(id, true) }
+    if !isSame { shared.clockWasSet() }
+    for (id, moment) in due where !isSame || moment <= wall { release(id, .time) }
     if due.isEmpty { self.clock = nil }
   }
 
@@ -112,7 +141,7 @@ package struct WatchRegistry {
     revision += 1
     for topic in topics {
       newest[topic] = revision
-      for id in byTopic[topic] ?? [] { release(id, true) }
+      for id in byTopic[topic] ?? [] { release(id, .change) }
     }
   }
 
@@ -122,6 +151,7 @@ package struct WatchRegistry {
       changedEverything()
     } else if !report.kinds.isEmpty {
       changed(report.kinds.map(Topic.kind) + [.records])
+      commits.add(report, revision)
     }
   }
 
@@ -129,14 +159,16 @@ package struct WatchRegistry {
   mutating func changedEverything() {
     revision += 1
     newestOfAll = revision
-    for id in waiting.keys { release(id, true) }
+    // The numbers of the change sets may have changed.
+    commits = RecentCommits()
+    for id in waiting.keys { release(id, .change) }
   }
 
   /// Ends the wait of a cancelled watcher.
-  package mutating func cancel(_ id: UInt64) { release(id, false) }
+  package mutating func cancel(_ id: UInt64) { release(id, nil) }
 
   mutating func cancelAll() {
-    for id in waiting.keys { release(id, false) }
+    for id in waiting.keys { release(id, nil) }
   }
 
   /// Adds a read's duration to the total, and returns the watcher's next pause.
@@ -146,11 +178,11 @@ package struct WatchRegistry {
     return Pause(until: end + rest, spentMilliseconds: spentMilliseconds)
   }
 
-  private mutating func release(_ id: UInt64, _ isChanged: Bool) {
+  private mutating func release(_ id: UInt64, _ wakeUp: WakeUp?) {
     guard let waiter = waiting.removeValue(forKey: id) else { return }
     due[id] = nil
     for topic in waiter.topics { byTopic[topic]?.remove(id) }
-    waiter.continuation.resume(returning: isChanged)
+    waiter.continuation.resume(returning: wakeUp)
   }
 
   private static let pauseMillisecondsMax: Moment = 1_000

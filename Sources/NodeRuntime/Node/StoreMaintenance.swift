@@ -18,9 +18,8 @@ package final class StoreMaintenance {
   let logger: NodeLog
   let ballast: Ballast
   private var checkpointing = Checkpointing()
-  /// The error to show once the store can no longer be trusted; nil until then. See `Node.whenStoreBreaks(_:)`.
+  /// The error to show once the store can no longer be trusted; nil until then. See `StoreHealth`.
   package private(set) var failure: WaymarkError?
-  package var failed: (@Sendable (WaymarkError) -> Void)?
   /// Whether a `verify --deep` is running.
   package var isVerifying = false
 
@@ -85,11 +84,11 @@ package final class StoreMaintenance {
   private func stop(_ error: any Error) {
     let failure = WaymarkError.brokenStore(home, error)
     self.failure = failure
-    loop.nodeChanged()
+    // All watches end.
+    loop.watching.changedEverything()
     store.leaveLogOnClose()
     home.markSuspect()
     logger.error("store", "\(failure.message) Next: \(failure.next ?? "")")
-    failed?(failure)
   }
 
   // MARK: Checkpoints

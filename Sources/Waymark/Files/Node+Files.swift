@@ -82,9 +82,10 @@ extension Node {
 
 extension LiveQuery<FileState> {
   /// Where the content of an attachment is: nowhere if the attachment does not exist. A watch also delivers the progress
-  /// while the content is fetched.
+  /// while the content arrives, and ``FileState/here`` when all of it has arrived, whether an app asked for it or the
+  /// node keeps all files.
   public static func fileState(of attachment: Attachment) -> LiveQuery {
-    LiveQuery(.fileState, [.node, .kind(Attachment.kind.number)]) { node, _ in
+    LiveQuery(.fileState, [.node, .kind(Attachment.kind.number)], attachment) { node, _ in
       do {
         return try FileContents(node).fileState(of: attachment)
       } catch let error as WaymarkError where error.code == .notFound {
@@ -99,6 +100,6 @@ extension LiveQuery<FileOverview> {
   ///
   /// - Parameter limit: the maximum number of files to list.
   public static func files(limit: Int = 20) -> LiveQuery {
-    LiveQuery(.files, Topic.all) { node, _ in try FileOverview(of: node, limit: limit) }
+    LiveQuery(.files, Topic.all, limit) { node, _ in try FileOverview(of: node, limit: limit) }
   }
 }

@@ -69,7 +69,7 @@ extension LiveQuery<[History.Operation]> {
   ///
   /// - Parameter limit: the maximum number of operations, at least 1.
   public static func history(limit: Int = 20) -> LiveQuery {
-    LiveQuery(.history, [.records]) { node, _ in try node.historyReader.operations(limit) }
+    LiveQuery(.history, [.records], limit) { node, _ in try node.historyReader.operations(limit) }
   }
 }
 
@@ -86,13 +86,40 @@ extension LiveQuery<Onboarding> {
   }
 }
 
+extension LiveQuery<StoreHealth> {
+  /// Whether the store can be written and trusted. All other watches end when the store fails; this one delivers the
+  /// failure.
+  public static var storeHealth: LiveQuery {
+    LiveQuery(.storeHealth, [.node]) { node, _ in StoreHealth(of: node) }
+  }
+}
+
 extension LiveQuery where Value: SettingValue {
   /// The value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the default.
   public static func setting(_ setting: Setting<Value>) -> LiveQuery {
-    LiveQuery(.setting, [.kind(Kind.setting.number)]) { node, _ in
-      let record = try node.store.record(StoredSettings.recordKey(setting.key))
-      let value = record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil }
-      return setting.read(value) ?? node.home.value(of: setting)
+    LiveQuery(.setting, [.kind(Kind.setting.number)], setting) { node, _ in
+      try node.value(of: setting)
     }
+  }
+}
+
+extension LiveQuery {
+  /// The value of a setting, and which device set it when. After a value that another device set, an app can say so.
+  public static func settingState<Content>(_ setting: Setting<Content>) -> LiveQuery
+  where Value == SettingState<Content> {
+    LiveQuery(.settingState, [.kind(Kind.setting.number)], setting) { node, _ in
+      SettingState(
+        value: try node.value(of: setting), setBy: try node.historyReader.author(ofSetting: setting.key))
+    }
+  }
+}
+
+extension NodeCore {
+  /// Returns the value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the
+  /// default.
+  fileprivate func value<Value>(of setting: Setting<Value>) throws -> Value {
+    let record = try store.record(StoredSettings.recordKey(setting.key))
+    let value = record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil }
+    return setting.read(value) ?? home.value(of: setting)
   }
 }

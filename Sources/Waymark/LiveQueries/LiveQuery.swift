@@ -1,3 +1,4 @@
+package import NodeRuntime
 import Replication
 
 /// A query whose result a node can read once or watch: records, a timeline, the peers, the gate.
@@ -11,18 +12,22 @@ import Replication
 /// ```
 public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let name: LiveQueryName
+  /// What equal queries have in common; their watchers share reads.
+  package let identity: QueryIdentity
   /// The topics whose changes can affect the value. The passing of time can affect it too; see ``EvaluationTime``.
   let topics: Set<Topic>
   /// Reads the value. The read must not report a change to watchers, or a watcher would wake itself.
   let read: @Sendable (NodeCore, inout EvaluationTime) throws -> Value
 
+  /// - Parameter parameters: everything apart from the name that the value depends on.
   init(
-    _ name: LiveQueryName, _ topics: Set<Topic>,
-    _ read: @escaping @Sendable (NodeCore, inout EvaluationTime) throws -> Value
+    _ name: LiveQueryName, _ topics: Set<Topic>, _ parameters: any Hashable & Sendable...,
+    read: @escaping @Sendable (NodeCore, inout EvaluationTime) throws -> Value
   ) {
     self.name = name
     self.topics = topics
     self.read = read
+    identity = QueryIdentity(name.rawValue, Value.self, parameters)
   }
 }
 
@@ -30,6 +35,8 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
 enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count
+  case day
+  case deleted
   case fileState
   case files
   case habitProgress
@@ -46,8 +53,11 @@ enum LiveQueryName: String, CaseIterable, Sendable {
   case record
   case records
   case setting
+  case settingState
   case status
+  case storeHealth
   case syncState
   case timeline
   case today
+  case trash
 }

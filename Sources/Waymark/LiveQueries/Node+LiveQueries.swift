@@ -25,10 +25,10 @@ extension Node {
   }
 
   /// Waits until the query's value differs from the last observation; see ``Watch``.
-  func next<Value: Equatable>(_ query: LiveQuery<Value>, after seen: Observation<Value>?) async
-    -> Observation<Value>?
-  {
-    await ChangeWaiter(core).next(query, after: seen)
+  func next<Value: Equatable>(
+    _ query: LiveQuery<Value>, after seen: Observation<Value>?, _ explanation: Explanation
+  ) async -> Observation<Value>? {
+    await ChangeWaiter(core).next(query, after: seen, explanation)
   }
 
   /// Waits until anything that live queries show has changed since a revision; see `ChangeWaiter.nextChange(since:)`.
@@ -36,6 +36,6 @@ extension Node {
     await ChangeWaiter(core).nextChange(since: revision)
   }
 
-  /// The number of watchers that are waiting for a change.
-  public var watchers: Int { core.loop.watching.count }
+  /// What the watchers of this node did since it was opened, and how many of them wait for a change at the moment.
+  public var watchCounts: WatchCounts { core.loop.watching.counts }
 }

@@ -8,18 +8,50 @@ import Replication
 extension LiveQuery {
   /// The records that match a query.
   public static func records<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == [Owner] {
-    LiveQuery(.records, [.kind(Owner.kind.number)]) { try $0.store.records(query, &$1) }
+    LiveQuery(.records, [.kind(Owner.kind.number)], query) { try $0.store.records(query, &$1) }
   }
 
   /// The record with an id; nil if it does not exist, is deleted or is hidden.
   public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery
   where Value == Owner? {
-    LiveQuery(.record, [.kind(Owner.kind.number)]) { node, _ in try node.store.record(type, id) }
+    LiveQuery(.record, [.kind(Owner.kind.number)], id) { node, _ in try node.store.record(type, id) }
   }
 
   /// The number of records that match a query.
   public static func count<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == Int {
-    LiveQuery(.count, [.kind(Owner.kind.number)]) { try $0.store.count(query, &$1) }
+    LiveQuery(.count, [.kind(Owner.kind.number)], query) { try $0.store.count(query, &$1) }
+  }
+}
+
+// MARK: Trash
+
+extension LiveQuery {
+  /// The deleted records of a kind, and those that are hidden because a record that they belong to is deleted. The most
+  /// recently deleted come first.
+  public static func deleted<Owner: Record>(_ type: Owner.Type) -> LiveQuery where Value == [Deleted<Owner>] {
+    // Which record hides one that has a parent depends on other kinds too.
+    let topics: Set<Topic> = Owner.kind.parentKinds.isEmpty ? [.kind(Owner.kind.number)] : [.records]
+    return LiveQuery(.deleted, topics) { node, _ in
+      try Trash(store: node.store).deleted(type) { node.name(of: $0) }
+    }
+  }
+}
+
+extension LiveQuery<[DeletedRecord]> {
+  /// The deleted records of all kinds, and those that are hidden because a record that they belong to is deleted. The
+  /// most recently deleted come first. ``Node/restore(_:)`` restores one.
+  public static var trash: LiveQuery {
+    LiveQuery(.trash, [.records]) { node, _ in
+      try Trash(store: node.store).deleted { node.name(of: $0) }
+    }
+  }
+}
+
+extension LiveQuery<Day> {
+  /// The current day, in the zone that the profile chooses for counting days. A watch delivers the next one at midnight
+  /// in that zone, and another one if the zone changes.
+  public static var day: LiveQuery {
+    LiveQuery(.day, [.kind(Kind.profile.number)]) { try $0.store.currentDay(&$1) }
   }
 }
 
@@ -42,17 +74,17 @@ extension LiveQuery {
   /// for await trips in node.watch(.overviews(of: Trip.all)) { … }
   /// ```
   public static func overviews(of trips: Query<Trip>) -> LiveQuery where Value == [TripOverview] {
-    LiveQuery(.overviews, tripTopics) { try $0.store.overviews(of: trips, &$1) }
+    LiveQuery(.overviews, tripTopics, trips) { try $0.store.overviews(of: trips, &$1) }
   }
 
   /// A trip with its totals; nil if the trip does not exist or is deleted.
   public static func overview(of trip: Trip.ID) -> LiveQuery where Value == TripOverview? {
-    LiveQuery(.overview, tripTopics) { node, _ in try node.store.overview(of: trip) }
+    LiveQuery(.overview, tripTopics, trip) { node, _ in try node.store.overview(of: trip) }
   }
 
   /// All lodging, transportation and activities of a trip in chronological order; items without a time come last.
   public static func timeline(of trip: Trip.ID) -> LiveQuery where Value == [TimelineItem] {
-    LiveQuery(.timeline, tripTopics) { node, _ in try node.store.timeline(of: trip) }
+    LiveQuery(.timeline, tripTopics, trip) { node, _ in try node.store.timeline(of: trip) }
   }
 }
 
@@ -83,7 +115,9 @@ extension LiveQuery {
   public static func progress(
     of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == [HabitProgress] {
-    LiveQuery(.progress, habitTopics) { try $0.store.progress(of: habits, since: since, now: now, &$1) }
+    LiveQuery(.progress, habitTopics, habits, since, now) {
+      try $0.store.progress(of: habits, since: since, now: now, &$1)
+    }
   }
 
   /// A habit and its progress; nil if the habit does not exist or is deleted. A watch reads the progress again when the
@@ -91,7 +125,9 @@ extension LiveQuery {
   public static func progress(
     of habit: Habit.ID, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == HabitProgress? {
-    LiveQuery(.habitProgress, habitTopics) { try $0.store.progress(of: habit, since: since, now: now, &$1) }
+    LiveQuery(.habitProgress, habitTopics, habit, since, now) {
+      try $0.store.progress(of: habit, since: since, now: now, &$1)
+    }
   }
 
   private static var habitTopics: Set<Topic> {

@@ -7,11 +7,6 @@ import Storage
 public import Wire
 
 extension Node {
-  /// Sets the handler for a failed store. The handler has to end the process without writing anything more.
-  public func whenStoreBreaks(_ body: @escaping @Sendable (WaymarkError) -> Void) {
-    core.maintenance.failed = body
-  }
-
   // MARK: Backups
 
   /// Writes everything that this device holds of the circle to one file, while the node keeps running.

@@ -124,7 +124,7 @@ struct NodePageTests {
   @Test func `each change of the node is one element, and none is lost`() async throws {
     let alice = try await TestNode.founder("alice")
     let page = NodePage(alice.node)
-    #expect(await alice.node.watchers == 0)
+    #expect(await alice.node.watchCounts.watchers == 0)
     var changes = page.changes().makeAsyncIterator()
     await changes.next()
     try await alice.run("trip.add", fields("name=Rome"))

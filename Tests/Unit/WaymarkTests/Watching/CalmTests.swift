@@ -19,6 +19,8 @@ struct CalmTests {
     switch name {
     case .conflicts: try await expectCalm(node, clock, .conflicts)
     case .count: try await expectCalm(node, clock, .count(Trip.all))
+    case .day: try await expectCalm(node, clock, .day)
+    case .deleted: try await expectCalm(node, clock, .deleted(Trip.self))
     case .fileState: try await expectCalm(node, clock, .fileState(of: file))
     case .files: try await expectCalm(node, clock, .files(limit: 5))
     case .habitProgress: try await expectCalm(node, clock, .progress(of: habit.id))
@@ -35,10 +37,13 @@ struct CalmTests {
     case .record: try await expectCalm(node, clock, .record(Trip.self, trip.id))
     case .records: try await expectCalm(node, clock, .records(Trip.all.filter(\.startDate >= .now)))
     case .setting: try await expectCalm(node, clock, .setting(.colorScheme))
+    case .settingState: try await expectCalm(node, clock, .settingState(.colorScheme))
     case .status: try await expectCalm(node, clock, .status)
+    case .storeHealth: try await expectCalm(node, clock, .storeHealth)
     case .syncState: try await expectCalm(node, clock, .syncState)
     case .timeline: try await expectCalm(node, clock, .timeline(of: trip.id))
     case .today: try await expectCalm(node, clock, .today)
+    case .trash: try await expectCalm(node, clock, .trash)
     }
     await node.close()
   }
@@ -52,7 +57,7 @@ struct CalmTests {
     let task = Task { for await _ in node.watch(watched) {} }
     defer { task.cancel() }
     try await within("\(reading.name) to settle", sourceLocation: sourceLocation) {
-      try await eventually("\(reading.name) was read") { await node.watchers == 1 }
+      try await eventually("\(reading.name) was read") { await node.watchCounts.watchers == 1 }
       for _ in 0..<5 {
         _ = try await node.count(Trip.all)
         _ = try await node.read(reading)
@@ -71,9 +76,9 @@ struct CalmTests {
       _ what: Comment, _ reading: LiveQuery<Value>, _ holds: @escaping @Sendable (Value) -> Bool,
       _ change: () async throws -> Void
     ) async throws {
-      let watching = await alice.watchers
+      let watching = await alice.watchCounts.watchers
       async let seen: Void = wait(for: what, alice, reading, until: holds)
-      try await eventually("a watcher waits") { await alice.watchers > watching }
+      try await eventually("a watcher waits") { await alice.watchCounts.watchers > watching }
       try await change()
       try await seen
     }

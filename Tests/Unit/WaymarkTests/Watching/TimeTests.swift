@@ -20,7 +20,7 @@ struct TimeTests {
     _ node: Node, _ watcher: Watcher<Value>, _ what: Comment, _ move: () async throws -> Void
   ) async throws -> Value {
     async let next = watcher.next(what)
-    try await eventually("the watcher waits") { await node.watchers == 1 }
+    try await eventually("the watcher waits") { await node.watchCounts.watchers == 1 }
     try await move()
     return try await next
   }
@@ -119,7 +119,7 @@ struct TimeTests {
           let seen = shown.withLock { $0 }
           return seen == wanted
         }
-        try await eventually("the watcher waits") { await node.watchers == 1 }
+        try await eventually("the watcher waits") { await node.watchCounts.watchers == 1 }
       }
       task.cancel()
       await node.close()

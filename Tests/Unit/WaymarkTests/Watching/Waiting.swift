@@ -91,7 +91,7 @@ final class Counter: Sendable {
 extension LiveQuery {
   /// The same live query, which counts its reads.
   func counted(by counter: Counter) -> LiveQuery {
-    LiveQuery(name, topics) { node, time in
+    LiveQuery(name, topics, identity) { node, time in
       counter.add()
       return try read(node, &time)
     }

@@ -60,17 +60,17 @@ import WaymarkTesting
       for await _ in node.watch(Trip.all) { seen += 1 }
       return seen
     }
-    try await eventually("a watcher is registered") { await node.watchers == 1 }
+    try await eventually("a watcher is registered") { await node.watchCounts.watchers == 1 }
     task.cancel()
     #expect(try await within("the end of the watcher") { await task.value } == 1)
-    #expect(await node.watchers == 0)
+    #expect(await node.watchCounts.watchers == 0)
   }
 
   @Test func `a watcher ends with its node`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     let task = Task { for await _ in node.watch(Trip.all) {} }
-    try await eventually("a watcher is registered") { await node.watchers == 1 }
+    try await eventually("a watcher is registered") { await node.watchCounts.watchers == 1 }
     await alice.close()
     try await within("the end of the watcher") { await task.value }
   }
@@ -85,7 +85,7 @@ import WaymarkTesting
       return try LiveQuery.count(Trip.all).read(node, &time)
     }
     let tasks = (0..<1_000).map { _ in Task { for await _ in node.watch(watched) {} } }
-    try await eventually("a thousand watchers are registered") { await node.watchers == 1_000 }
+    try await eventually("a thousand watchers are registered") { await node.watchCounts.watchers == 1_000 }
     let before = readings.count
     for _ in 0..<20 { _ = try await node.save(HabitEntry(habitID: habit.id, date: .now)) }
     #expect(readings.count == before)

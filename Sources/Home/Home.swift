@@ -34,6 +34,9 @@ public struct Home: Hashable, Sendable {
   /// The storage for everything except the store.
   package var storage: any HomeStorage { kept ?? HomeFiles(self) }
 
+  /// Whether this home is in memory, so that closing its store loses everything.
+  package var isInMemory: Bool { kept != nil }
+
   /// Homes with the same directory are equal.
   public static func == (left: Home, right: Home) -> Bool { left.path == right.path }
 

@@ -56,6 +56,18 @@ extension WaymarkError {
     exitCode: ExitCode.failed, code: .closed, message: "This node has been closed.",
     next: "open the home again")
 
+  package static let suspended = WaymarkError(
+    exitCode: ExitCode.failed, code: .suspended,
+    message: "This node is suspended: it has released its store and its connections.",
+    next: "call `resume()`, then try again")
+
+  package static func keysReplaced(_ home: Home) -> WaymarkError {
+    WaymarkError(
+      exitCode: ExitCode.badKey, code: .keysReplaced,
+      message: "The store in \(home.path) got other keys or another circle while this node was suspended.",
+      next: "close this node, and open the home again")
+  }
+
   /// The error for a failed read from an open store.
   package static func reading(_ home: Home, _ error: any Error) -> WaymarkError {
     opening(home, error, "read")

@@ -151,6 +151,10 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case unexpectedAnswer = "unexpected_answer"
   /// The node has been closed.
   case closed
+  /// The node is suspended.
+  case suspended
+  /// The keys of this device were replaced while the node was suspended.
+  case keysReplaced = "keys_replaced"
   /// The running node closed the connection before it answered.
   case hungUp = "hung_up"
   /// The running node does not answer.
@@ -682,6 +686,9 @@ extension Reason {
     case .unexpected: ReasonText(.error, .command, "an unexpected error occurred")
     case .unexpectedAnswer: ReasonText(.error, .command, "the node's answer can't be read")
     case .closed: ReasonText(.error, .command, "the node has been closed")
+    case .suspended: ReasonText(.error, .command, "the node is suspended")
+    case .keysReplaced:
+      ReasonText(.error, .command, "this device got other keys while the node was suspended")
     case .hungUp: ReasonText(.error, .command, "the running node closed the connection before it answered")
     case .notAnswering: ReasonText(.error, .command, "the running node does not answer")
     case .alreadyRunning: ReasonText(.error, .command, "a node is already running on this home")

@@ -33,6 +33,17 @@ package struct Identity: Sendable {
     try KeyFile.create(secrets, .device, at: path)
   }
 
+  /// Whether a home has other keys than these.
+  ///
+  /// - Parameter hash: the hash of the key file when it last held these keys. If the file is unchanged, it is not opened,
+  ///   which could need a passphrase and takes long.
+  /// - Throws: `WaymarkError` if the key file has changed and can't be opened.
+  package func differs(from home: Home, unlessFileHas hash: [UInt8]?) throws -> Bool {
+    guard !home.isInMemory, home.keyFileHash == nil || home.keyFileHash != hash else { return false }
+    let found = try Identity.load(from: home)
+    return found.device != device || found.transportKey != transportKey
+  }
+
   /// Loads the keys of a home. If the key file is sealed, the passphrase comes from the home's passphrase source.
   package static func load(from home: Home) throws -> Identity { try open(in: home).identity }
 
@@ -44,4 +55,9 @@ package struct Identity: Sendable {
       transport: try AgreementKey(secret: opened.secrets, at: KeyPurpose.keyBytes))
     return (identity, opened.passphrase)
   }
+}
+
+extension Home {
+  /// The hash of the file with this device's keys; nil if it can't be read.
+  package var keyFileHash: [UInt8]? { try? KeyFile.hash(at: deviceKey) }
 }

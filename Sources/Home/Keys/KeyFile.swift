@@ -101,6 +101,14 @@ package enum KeyFile {
     return Kind(purpose: kind.purpose, isSealed: kind.isSealed)
   }
 
+  /// Returns the hash of all bytes of a key file, by which a changed file is recognised.
+  static func hash(at path: String) throws -> [UInt8] {
+    let file = try bytes(of: path)
+    var hasher = Blake2b256()
+    file.withBytes { hasher.update($0) }
+    return Blake2b256.bytes(hasher.finish())
+  }
+
   /// Like `secrets`, and also returns the passphrase that opened the file.
   static func opened(_ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource) throws -> Opened
   {

@@ -16,9 +16,9 @@ struct ChangeWaiter {
   {
     let value = seen?.value
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? core.loop.watching.noPause)
-    while core.replicator.isOpen, !Task.isCancelled {
+    while !core.isClosed, !Task.isCancelled {
       if let revision { guard await changed(query.topics, since: revision, or: due) else { return nil } }
-      guard await rest(pause), core.replicator.isOpen else { return nil }
+      guard await rest(pause), await resumed() else { return nil }
       revision = core.loop.watching.revision
       let start = core.loop.steady
       var time = EvaluationTime(now: core.wall())
@@ -46,9 +46,16 @@ struct ChangeWaiter {
   ///
   /// - Parameter revision: the result of the previous call; nil to get the present revision at once.
   func nextChange(since revision: UInt64?) async -> UInt64? {
-    guard let revision else { return core.replicator.isOpen ? core.loop.watching.revision : nil }
-    guard await changed(Topic.all, since: revision, or: nil), core.replicator.isOpen else { return nil }
-    return core.loop.watching.revision
+    if let revision { guard await changed(Topic.all, since: revision, or: nil) else { return nil } }
+    return await resumed() ? core.loop.watching.revision : nil
+  }
+
+  /// Waits while the node is suspended. Returns false if the task is cancelled or the node closes.
+  private func resumed() async -> Bool {
+    while core.isSuspended {
+      guard await changed(Topic.all, since: core.loop.watching.revision, or: nil) else { return false }
+    }
+    return !core.isClosed
   }
 
   /// Waits until one of the topics has changed since a revision, or until a moment has come. Returns false if the task
@@ -65,9 +72,9 @@ struct ChangeWaiter {
       _ = isolation
       return await withCheckedContinuation { continuation in
         core.loop.checkOnQueue()
-        guard core.replicator.isOpen, !Task.isCancelled else { return continuation.resume(returning: false) }
+        guard !core.isClosed, !Task.isCancelled else { return continuation.resume(returning: false) }
         core.loop.watching.add(id, topics, due: due, continuation)
-        if due != nil { core.loop.setWatchAlarm() }
+        if due != nil, !core.isSuspended { core.loop.setWatchAlarm() }
       }
     } onCancel: { [onQueue = core.loop.onQueue] in
       onQueue { $0.loop.watching.cancel(id) }

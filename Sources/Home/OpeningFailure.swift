@@ -99,6 +99,11 @@ extension WaymarkError {
           + "\(known)); nothing was changed.",
         next: "update this program; \(waymark: "version") shows its version")
     case let error as SchemaError: return .badSchema(error)
+    case StoreError.outdated:
+      return .failed(
+        .outdatedStore,
+        "The tables of the store in \(home.path) were made by another version of the app, or for fewer kinds of records.",
+        next: "open the home with a node, which rebuilds them: \(waymark: "status")")
     case StoreError.formerFormat:
       return .failed(
         .formerFormat,

@@ -26,11 +26,12 @@ package struct Identity: Sendable {
     Identity(signing: try SigningKey(), transport: try AgreementKey())
   }
 
-  package func save(to path: String) throws {
+  /// Saves the keys in a new file of a home or, if the home has a key store, there.
+  package func save(in home: Home) throws {
     var secrets = try SecretBuffer(capacity: KeyPurpose.device.secretBytes)
     signing.exportSeed(to: &secrets)
     transport.exportSecret(to: &secrets)
-    try KeyFile.create(secrets, .device, at: path)
+    try KeyFile.create(secrets, .device, at: home.deviceKey, in: home.keyStore)
   }
 
   /// Whether a home has other keys than these.
@@ -49,7 +50,7 @@ package struct Identity: Sendable {
 
   /// Like `load`, and also returns the passphrase that opened the file; nil if the file is plain.
   package static func open(in home: Home) throws -> (identity: Identity, passphrase: Passphrase?) {
-    let opened = try KeyFile.opened(.device, at: home.deviceKey, home.passphrases)
+    let opened = try KeyFile.opened(.device, at: home.deviceKey, home.passphrases, in: home.keyStore)
     let identity = Identity(
       signing: try SigningKey(seed: opened.secrets),
       transport: try AgreementKey(secret: opened.secrets, at: KeyPurpose.keyBytes))

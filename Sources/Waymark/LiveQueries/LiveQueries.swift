@@ -90,9 +90,15 @@ extension LiveQuery where Value: SettingValue {
   /// The value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the default.
   public static func setting(_ setting: Setting<Value>) -> LiveQuery {
     LiveQuery(.setting, [.kind(Kind.setting.number)]) { node, _ in
-      let record = try node.store.record(StoredSettings.recordKey(setting.key))
-      let value = record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil }
-      return setting.read(value) ?? node.home.value(of: setting)
+      try node.store.value(of: setting) ?? node.home.value(of: setting)
     }
+  }
+}
+
+extension Store {
+  /// Returns the value of a setting in the settings lane; nil if it has none.
+  func value<Value>(of setting: Setting<Value>) throws -> Value? {
+    let record = try record(StoredSettings.recordKey(setting.key))
+    return setting.read(record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil })
   }
 }

@@ -155,7 +155,7 @@ struct SuspensionTests {
     await node.suspend()
     let kept = test.home.deviceKey + ".kept"
     try FileManager.default.moveItem(atPath: test.home.deviceKey, toPath: kept)
-    try Identity.generate().save(to: test.home.deviceKey)
+    try Identity.generate().save(in: test.home)
     #expect(try await refusal { try await node.resume() } == "keys_replaced")
     #expect(try await refusal { _ = try await node.records(Trip.all) } == "suspended")
     // Nothing is held after the failure.

@@ -13,6 +13,8 @@ import Wire
 /// another device, or restored there from a backup of the whole system, can't be opened: ``Node/open(_:name:issuers:purchases:schema:log:)``
 /// fails with the code `key_not_here`. That device gets keys of its own with ``JoinOperation``, and keeps all records.
 ///
+/// A node never removes a key from the store, as it never removes a key file: a copy of the home may need it.
+///
 /// Calls come from any thread.
 public protocol KeyStore: Sendable {
   /// Keeps a secret under a new name, durably.

@@ -63,7 +63,8 @@ extension NodeCore {
 
   /// Waits until all sockets are closed, and until nothing uses the store any more, so that its lock is free.
   ///
-  /// Work on another queue, such as a backup, keeps the store open until it ends.
+  /// Calls that wait have failed by now. Calls with work on another queue, such as a backup, which may read the store
+  /// there, end when that work ends.
   package func untilReleased(isolation: isolated (any Actor)? = #isolation) async {
     var waited = 0
     while !connections.isQuiet, waited < Self.goodbyeMilliseconds * 2 {
@@ -72,7 +73,9 @@ extension NodeCore {
       await pause(isolation: isolation)
       waited += 1
     }
-    while isSuspended, suspension?.kept == nil, released != nil { await pause(isolation: isolation) }
+    while isSuspended, callsUnderWay > 0 || suspension?.kept == nil && released != nil {
+      await pause(isolation: isolation)
+    }
   }
 
   /// Waits a millisecond, whatever clock the node has and whether or not the task is cancelled.

@@ -48,6 +48,8 @@ package final class NodeCore {
   var unresumedServing: FormerServing?
   /// The store that was closed last; nil once nothing uses it.
   weak var released: Store?
+  /// The number of calls that have begun and wait for something, such as work on another queue.
+  private(set) var callsUnderWay = 0
   /// How often the store was opened. Work that keeps numbers of change sets starts over when this has changed.
   var openings = 0
   /// How often the node was suspended.
@@ -176,6 +178,8 @@ package final class NodeCore {
   /// - Throws: `WaymarkError`, or `CancellationError`.
   @discardableResult
   package func withWaymarkErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+    callsUnderWay += 1
+    defer { callsUnderWay -= 1 }
     do {
       try checkOpen()
       try foldDue()

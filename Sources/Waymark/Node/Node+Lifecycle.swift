@@ -46,9 +46,9 @@ extension Node {
   /// stay and are silent; they continue after `resume()`. Other programs, such as the command line, may use the home in
   /// the meantime.
   ///
-  /// This returns once the lock is free, usually after some milliseconds. Work that reads the store beside the node, such
-  /// as a backup or a verification, keeps the lock until it ends, so cancel its task first. Suspending a node that is
-  /// suspended or closed does nothing, and cancelling the task does not stop this call.
+  /// This returns once the lock is free, usually after some milliseconds. It waits for work that is going on, such as a
+  /// backup, an export or a verification, so cancel the tasks of such work first. Suspending a node that is suspended or
+  /// closed does nothing, and cancelling the task does not stop this call.
   public func suspend() async {
     if core.replicator.isOpen {
       suspendServices()

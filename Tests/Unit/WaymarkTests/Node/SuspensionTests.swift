@@ -149,6 +149,31 @@ struct SuspensionTests {
     #expect(await alice.withCore { $0.isServing })
   }
 
+  @Test func `suspending waits for work that may use the store`() async throws {
+    let test = try TestHome()
+    let node = try await Node.open(test.home, name: "alice")
+    let (steps, step) = AsyncStream<Int>.makeStream()
+    let done = Counter()
+    let work = Task {
+      try await node.withCore { core in
+        try await core.withWaymarkErrors { for await _ in steps { done.add() } }
+      }
+    }
+    step.yield(1)
+    try await eventually("the work has begun") { done.count == 1 }
+    let suspending = Task {
+      await node.suspend()
+      return done.count
+    }
+    try await eventually("the node is suspended") { await node.withCore { $0.isSuspended } }
+    step.yield(2)
+    step.finish()
+    #expect(try await within("the end of the call") { await suspending.value } == 2)
+    try await work.value
+    try await node.resume()
+    await node.close()
+  }
+
   @Test func `a node whose keys were replaced does not resume`() async throws {
     let test = try TestHome()
     let node = try await Node.open(test.home, name: "alice")

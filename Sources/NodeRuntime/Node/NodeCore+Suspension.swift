@@ -99,7 +99,8 @@ extension NodeCore {
   /// - Throws: `WaymarkError`; the node stays suspended then.
   package func resume(unlessSuspendedAfter suspensions: Int) throws {
     guard self.suspensions == suspensions else { throw WaymarkError.suspended }
-    guard let suspension else { return }
+    // The node may have been closed, or resumed by another call.
+    guard let suspension else { return try checkOpen() }
     do {
       try open(suspension)
     } catch {

@@ -224,6 +224,19 @@ struct SuspensionTests {
     await node.close()
   }
 
+  @Test func `closing ends an attempt to resume`() async throws {
+    let test = try TestHome()
+    let node = try await Node.open(test.home, name: "alice")
+    await node.suspend()
+    let other = try Node(home: test.home)
+    let resuming = Task { try await refusal { try await node.resume() } }
+    try await Task.sleep(for: .milliseconds(100))
+    await node.close()
+    #expect(try await within("the end of the attempt") { try await resuming.value } == "closed")
+    #expect(try await other.records(Trip.all) == [])
+    await other.close()
+  }
+
   @Test func `suspending again ends an attempt to resume`() async throws {
     let test = try TestHome()
     let node = try await Node.open(test.home, name: "alice")

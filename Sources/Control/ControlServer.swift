@@ -65,6 +65,8 @@ final class ControlServer: Sendable {
     Thread.detachNewThread { [self] in tellOfLife() }
   }
 
+  var isStopped: Bool { state.withLock { $0.isStopped } }
+
   /// Stops listening and hangs up on every client.
   func stop() {
     let clients = state.withLock { state -> [ControlConnection] in

@@ -12,6 +12,10 @@ extension Node {
   public func serveControl() throws {
     try core.checkOpen()
     try core.checkHasDirectory("A control socket")
+    servesCommands(ControlSocket(try startControlServer()))
+  }
+
+  private func startControlServer() throws -> ControlServer {
     let place: ControlSocketPath
     do { place = try .toServe(home) } catch { throw core.failure(error) }
     let server = try ControlServer(
@@ -25,7 +29,20 @@ extension Node {
         }
       })
     server.start()
-    servesCommands { server.stop() }
+    return server
+  }
+
+  /// The control socket that a node serves.
+  private final class ControlSocket: NodeService {
+    private let server: ControlServer
+
+    init(_ server: ControlServer) { self.server = server }
+
+    var isServing: Bool { !server.isStopped }
+
+    func stop() { server.stop() }
+
+    func restart(for node: isolated Node) throws { try node.serveControl() }
   }
 
   /// Performs a command, and converts every error to one that a person can act on.

@@ -77,8 +77,8 @@ package struct CircleCreation: Sendable {
   ///
   /// - Parameter isLocked: whether the caller already holds the lock of the home.
   func writeKeysAndStore(to home: Home, isLocked: Bool = false) throws {
-    try identity.save(to: home.deviceKey)
-    try RootKey.save(root, to: home.rootKey)
+    try identity.save(in: home)
+    try RootKey.save(root, in: home)
     if let premium { try home.storage.keepIssuerKey(premium.key, sealedWith: nil) }
     try NewStore.make(
       home, [genesis] + (premium.map { [$0.entitlement] } ?? []), isLocked: isLocked)
@@ -106,7 +106,7 @@ package struct AdmittedDevice: Sendable {
   /// Writes the device's keys and store to a directory.
   package func write(to home: Home) throws {
     try home.prepare()
-    try identity.save(to: home.deviceKey)
+    try identity.save(in: home)
     try NewStore.make(home, statements)
   }
 }

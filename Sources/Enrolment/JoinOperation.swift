@@ -316,7 +316,7 @@ public struct JoinOperation: Sendable {
 
   /// The name of this device in the circle that it leaves; nil if there is none, or if reading it needs a passphrase.
   private var nameInFormerCircle: String? {
-    guard keepsFormerName, home.hasStore, home.keyStates.device == .plain,
+    guard keepsFormerName, home.hasStore, [.plain, .kept].contains(home.keyStates.device),
       let identity = try? Identity.load(from: home),
       let diagnostics = try? StoreDiagnostics(path: home.store),
       let circle = try? Circle(statements: try diagnostics.statements.map { try Statement($0) })

@@ -11,7 +11,7 @@ import Wire
 /// device.
 package struct PendingJoin: Sendable {
   private let home: Home
-  private var folder: Home { Home(path: home.pendingJoin) }
+  private var folder: Home { home.moved(to: home.pendingJoin) }
   private var ticketFile: String { home.pendingJoin + "/ticket" }
 
   package init(_ home: Home) { self.home = home }
@@ -38,7 +38,7 @@ package struct PendingJoin: Sendable {
     try discard()
     try folder.prepare()
     let identity = try Identity.generate()
-    try identity.save(to: folder.deviceKey)
+    try identity.save(in: folder)
     try save(ticket)
     for path in [folder.keys, folder.path] { try Files.syncFolder(of: path) }
     return identity

@@ -115,7 +115,8 @@ public struct RestoreOperation: Sendable {
     let present = try PresentStore(home)
     let discarded = try present.discardedData(restoring: backup, foundsCircle: request.foundsCircle)
     if !isPreview, !isConfirmed, let discarded { throw needsYes(discarded) }
-    let staged = Home(path: home.staging)
+    // The keys of a preview are thrown away, so they must not get into the key store of an app.
+    let staged = isPreview ? Home(path: home.staging) : home.moved(to: home.staging)
     try staged.discard()
     try staged.prepare()
     defer { if !home.isReplacing { try? staged.discard() } }
@@ -173,7 +174,7 @@ public struct RestoreOperation: Sendable {
     _ plan: RestorePlan, in staged: Home, isPreview: Bool,
     _ progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws -> RestoredParts {
-    let target = plan.founds ? Home(path: staged.path + "/source") : staged
+    let target = plan.founds ? staged.moved(to: staged.path + "/source") : staged
     try target.prepare()
     let now = wall()
     // A store that a restore or a join has moved to the backups has its files next to its backup.

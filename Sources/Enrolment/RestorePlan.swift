@@ -83,7 +83,7 @@ package struct RestorePlan: Sendable {
   private static func admit(
     _ identity: Identity, _ name: String, to circle: inout Circle, _ path: String, _ home: Home, _ now: Moment
   ) throws {
-    let root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, home.passphrases))
+    let root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, home.passphrases, in: home.keyStore))
     guard DeviceKey(root) == circle.genesis.root else {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: .rootKey,
@@ -130,7 +130,7 @@ package struct RestorePlan: Sendable {
     in target: Home, filesFrom folders: [String] = [], isPreview: Bool = false, now: Moment,
     _ progress: (WorkProgress) -> Void
   ) throws -> RestoredParts {
-    if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
+    if hasNewKeys, !founds { try identity.save(in: target) }
     try NewStore.make(target, circle.statements(notIn: []))
     let store = try Store(path: target.store)
     for (key, value) in kept where MetaKey.choices.contains(key) || key == MetaKey.mockPurchase {

@@ -25,10 +25,10 @@ struct StagedStore {
     self.identity = identity
     self.wall = wall
     self.lock = lock
-    home = Home(path: present.staging)
+    home = present.moved(to: present.staging)
     try home.discard()
     try home.prepare()
-    try identity.save(to: home.deviceKey)
+    try identity.save(in: home)
   }
 
   /// Puts the complete store in place. The old store and keys are moved to a folder among the backups.

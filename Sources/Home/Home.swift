@@ -8,6 +8,8 @@ public struct Home: Hashable, Sendable {
   public let path: String
   /// The source of passphrases for sealed key files.
   package let passphrases: PassphraseSource
+  /// Where the app keeps the keys; nil for the files of this home.
+  package let keyStore: (any KeyStore)?
   /// The storage of a home in memory; nil for a directory.
   private let kept: (any HomeStorage)?
 
@@ -16,11 +18,15 @@ public struct Home: Hashable, Sendable {
   /// - Parameters:
   ///   - path: the directory; relative to the current one if it is not absolute.
   ///   - passphrases: the source of passphrases for sealed key files.
-  public init(path: String, passphrases: PassphraseSource = .environment) {
+  ///   - keys: where to keep the keys; nil for files of this home. Keys that are in files stay there.
+  public init(
+    path: String, passphrases: PassphraseSource = .environment, keys: (any KeyStore)? = nil
+  ) {
     // If the working directory no longer exists the path stays relative, and nothing can be opened there.
     let absolute = path.hasPrefix("/") ? path : (try? workingDirectory() + "/" + path) ?? path
     self.path = Self.withoutTrailingSlash(absolute)
     self.passphrases = passphrases
+    keyStore = keys
     kept = nil
   }
 
@@ -28,11 +34,18 @@ public struct Home: Hashable, Sendable {
   init(path: String, storage: any HomeStorage) {
     self.path = path
     passphrases = .environment
+    keyStore = nil
     kept = storage
   }
 
+  /// Returns the home in another directory, with the same source of passphrases and the same key store.
+  package func moved(to path: String) -> Home { Home(path: path, passphrases: passphrases, keys: keyStore) }
+
   /// The storage for everything except the store.
   package var storage: any HomeStorage { kept ?? HomeFiles(self) }
+
+  /// Whether this home is in memory, so that closing its store loses everything.
+  package var isInMemory: Bool { kept != nil }
 
   /// Homes with the same directory are equal.
   public static func == (left: Home, right: Home) -> Bool { left.path == right.path }

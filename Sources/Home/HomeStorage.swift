@@ -78,7 +78,7 @@ struct HomeFiles: HomeStorage {
 
   private static func state(of path: String) -> KeyStates.Protection? {
     do {
-      return try KeyFile.kind(at: path).map { $0.isSealed ? .sealed : .plain }
+      return try KeyFile.kind(at: path)?.protection
     } catch {
       return .unreadable
     }
@@ -89,17 +89,18 @@ struct HomeFiles: HomeStorage {
   var hasIssuerKey: Bool { Files.exists(home.issuerKey) }
 
   func rootKey(_ passphrases: PassphraseSource) throws -> OpenedKey {
-    try OpenedKey(.root, at: home.rootKey, passphrases)
+    try OpenedKey(.root, at: home.rootKey, passphrases, in: home.keyStore)
   }
 
   func issuerKey(_ passphrases: PassphraseSource) throws -> OpenedKey {
-    try OpenedKey(.issuer, at: home.issuerKey, passphrases)
+    try OpenedKey(.issuer, at: home.issuerKey, passphrases, in: home.keyStore)
   }
 
   func keepIssuerKey(_ key: SigningKey, sealedWith passphrase: Passphrase?) throws {
     var secrets = try SecretBuffer(capacity: KeyPurpose.issuer.secretBytes)
     key.exportSeed(to: &secrets)
-    try KeyFile.create(secrets, .issuer, at: home.issuerKey, sealedWith: passphrase)
+    try KeyFile.create(
+      secrets, .issuer, at: home.issuerKey, sealedWith: passphrase, in: home.keyStore)
   }
 
   func forgetIssuerKey() throws { try FileManager.default.removeItem(atPath: home.issuerKey) }

@@ -13,6 +13,8 @@ public struct KeyStates: Hashable, Sendable, Codable {
     case sealed
     /// Only the file system protects the file.
     case plain
+    /// The key is in the key store of an app, and the file has only its name.
+    case kept
     /// The file can't be read, or is damaged.
     case unreadable
   }

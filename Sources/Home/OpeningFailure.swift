@@ -56,6 +56,18 @@ extension WaymarkError {
     exitCode: ExitCode.failed, code: .closed, message: "This node has been closed.",
     next: "open the home again")
 
+  package static let suspended = WaymarkError(
+    exitCode: ExitCode.failed, code: .suspended,
+    message: "This node is suspended: it has released its store and its connections.",
+    next: "call `resume()`, then try again")
+
+  package static func keysReplaced(_ home: Home) -> WaymarkError {
+    WaymarkError(
+      exitCode: ExitCode.badKey, code: .keysReplaced,
+      message: "The store in \(home.path) got other keys or another circle while this node was suspended.",
+      next: "close this node, and open the home again")
+  }
+
   /// The error for a failed read from an open store.
   package static func reading(_ home: Home, _ error: any Error) -> WaymarkError {
     opening(home, error, "read")
@@ -87,6 +99,11 @@ extension WaymarkError {
           + "\(known)); nothing was changed.",
         next: "update this program; \(waymark: "version") shows its version")
     case let error as SchemaError: return .badSchema(error)
+    case StoreError.outdated:
+      return .failed(
+        .outdatedStore,
+        "The tables of the store in \(home.path) were made by another version of the app, or for fewer kinds of records.",
+        next: "open the home with a node, which rebuilds them: \(waymark: "status")")
     case StoreError.formerFormat:
       return .failed(
         .formerFormat,

@@ -151,6 +151,10 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case unexpectedAnswer = "unexpected_answer"
   /// The node has been closed.
   case closed
+  /// The node is suspended.
+  case suspended
+  /// The keys of this device were replaced while the node was suspended.
+  case keysReplaced = "keys_replaced"
   /// The running node closed the connection before it answered.
   case hungUp = "hung_up"
   /// The running node does not answer.
@@ -195,6 +199,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case newerStore = "newer_store"
   /// The store or the backup has a former format, which this version of Waymark can't read.
   case formerFormat = "former_format"
+  /// The tables of the store were made by another version, and can't be read until a node has opened the store.
+  case outdatedStore = "outdated_store"
   /// The file is a backup, not a store.
   case isBackup = "is_backup"
   /// The file is a node's store.
@@ -225,6 +231,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case wrongMode = "wrong_mode"
   /// A key file is missing or can't be read.
   case keyMissing = "key_missing"
+  /// The app's key store, outside of the home, has no such key.
+  case keyNotHere = "key_not_here"
   /// A key file is damaged, or is the wrong file.
   case keyDamaged = "key_damaged"
   /// A key is exposed to other users.
@@ -686,6 +694,9 @@ extension Reason {
     case .unexpected: ReasonText(.error, .command, "an unexpected error occurred")
     case .unexpectedAnswer: ReasonText(.error, .command, "the node's answer can't be read")
     case .closed: ReasonText(.error, .command, "the node has been closed")
+    case .suspended: ReasonText(.error, .command, "the node is suspended")
+    case .keysReplaced:
+      ReasonText(.error, .command, "this device got other keys while the node was suspended")
     case .hungUp: ReasonText(.error, .command, "the running node closed the connection before it answered")
     case .notAnswering: ReasonText(.error, .command, "the running node does not answer")
     case .alreadyRunning: ReasonText(.error, .command, "a node is already running on this home")
@@ -710,6 +721,7 @@ extension Reason {
     case .storeBroken: ReasonText(.error, .hands, "the store's disk failed")
     case .storeDamaged: ReasonText(.error, .command, "the store is damaged")
     case .newerStore: ReasonText(.error, .hands, "the store was written by a newer version of Waymark")
+    case .outdatedStore: ReasonText(.error, .command, "the tables of the store were made by another version")
     case .formerFormat:
       ReasonText(.error, .hands, "the store or the backup has a former format, which this version can't read")
     case .isBackup: ReasonText(.error, .command, "the file is a backup, not a store")
@@ -727,6 +739,7 @@ extension Reason {
     case .wrongOwner: ReasonText(.error, .hands, "a file belongs to another user")
     case .wrongMode: ReasonText(.error, .hands, "other users can access a file")
     case .keyMissing: ReasonText(.error, .command, "a key file is missing or can't be read")
+    case .keyNotHere: ReasonText(.error, .command, "the key is not in the key store of this machine")
     case .keyDamaged: ReasonText(.error, .command, "a key file is damaged, or is the wrong file")
     case .keyExposed: ReasonText(.error, .command, "a key is exposed to other users")
     case .key: ReasonText(.error, .command, "a key is malformed")

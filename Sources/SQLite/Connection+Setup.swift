@@ -81,6 +81,13 @@ extension Connection {
     try readOneRow()
   }
 
+  /// Sets up a read-only connection to a store that another process may be writing.
+  package func setUpReader() throws(SQLiteError) {
+    try execute("PRAGMA busy_timeout = \(Self.busyMilliseconds)")
+    try setUpReadOnly()
+    try addFunctions()
+  }
+
   /// Restricts a connection that reads a file made by another program or person. Call this after `setUpReadOnly`.
   ///
   /// - Parameter time: the time limit for all work on the connection.

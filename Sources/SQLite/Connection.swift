@@ -136,6 +136,13 @@ package final class Connection {
     }
   }
 
+  /// Runs `body`, which reads one state of the database, whatever other connections write meanwhile.
+  package func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    try execute("BEGIN")
+    defer { try? execute("ROLLBACK") }
+    return try body()
+  }
+
   package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// The number of rows changed by the latest insert, update or delete.

@@ -57,10 +57,11 @@
 
     package nonisolated func start() { enqueue { $0.begin() } }
 
-    package nonisolated func close() {
+    package nonisolated func close(whenClosed: @escaping @Sendable () -> Void) {
       enqueue {
         $0.isClosed = true
         $0.endAll()
+        whenClosed()
       }
     }
 

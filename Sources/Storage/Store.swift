@@ -117,6 +117,16 @@ package final class Store {
     self.damage = damage
   }
 
+  /// Creates a store over tables that are only read.
+  init(reading connection: Connection, _ schema: Schema, files: FileStore) throws {
+    self.connection = connection
+    self.files = files
+    lock = nil
+    logs = try ChangeSetLogs(connection)
+    fold = try Fold(connection, logs, schema)
+    damage = try DamagedSets(connection)
+  }
+
   // MARK: Schema
 
   /// Migrates the tables to this version, and adds the schemas of apps.

@@ -6,7 +6,9 @@ package protocol BeaconCarrier: AnyObject, Sendable {
   func start()
 
   /// Stops receiving, and withdraws what is published. Calling it again does nothing.
-  func close()
+  ///
+  /// - Parameter whenClosed: called once nothing is open any more.
+  func close(whenClosed: @escaping @Sendable () -> Void)
 
   /// Uses these interfaces from now on.
   func join(_ places: [BeaconInterface])

@@ -46,7 +46,13 @@ package actor BeaconSockets: BeaconCarrier {
 
   package nonisolated func start() { enqueue { $0.begin() } }
 
-  package nonisolated func close() { enqueue { $0.end() } }
+  /// - Parameter whenClosed: called once the sockets are closed.
+  package nonisolated func close(whenClosed: @escaping @Sendable () -> Void = {}) {
+    enqueue {
+      $0.end()
+      whenClosed()
+    }
+  }
 
   /// Joins the multicast group on these interfaces, so that beacons sent to the group are received too.
   package nonisolated func join(_ places: [BeaconInterface]) {

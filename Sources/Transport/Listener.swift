@@ -95,8 +95,13 @@ package actor Listener<Message: Sendable> {
   }
 
   /// Stops accepting connections; existing links continue.
-  package nonisolated func close() {
-    enqueue { $0.end() }
+  ///
+  /// - Parameter whenClosed: called once the address is free.
+  package nonisolated func close(whenClosed: @escaping @Sendable () -> Void = {}) {
+    enqueue {
+      $0.end()
+      whenClosed()
+    }
   }
 
   private func end() {

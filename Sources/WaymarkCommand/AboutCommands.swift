@@ -73,6 +73,7 @@ struct ShowPaths: TerminalCommand {
       case nil: nil
       case .sealed: "\(key) key with a passphrase"
       case .plain: "\(key) key without a passphrase"
+      case .kept: "\(key) key in the key store of an app"
       case .unreadable: "\(key) key unreadable"
       }
     }.joined(separator: ", ")

@@ -122,7 +122,7 @@ package struct Doctor {
   private mutating func checkKeys() {
     let states = home.keyStates
     switch states.device {
-    case .plain, .sealed:
+    case .plain, .sealed, .kept:
       let isSealed = states.device == .sealed
       findings.append(
         Finding(

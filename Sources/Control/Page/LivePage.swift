@@ -4,12 +4,28 @@ package import Waymark
 import Wire
 
 /// The live page that a node serves.
-final class LivePage: ServedPage {
+final class LivePage: NodeService {
   let server: PageServer
+  private let closesWhenIdle: Bool
 
-  init(_ server: PageServer) { self.server = server }
+  init(_ server: PageServer, closesWhenIdle: Bool) {
+    self.server = server
+    self.closesWhenIdle = closesWhenIdle
+  }
+
+  var isServing: Bool { !server.isStopped }
 
   func stop() { server.stop() }
+
+  /// Serves at the same port or, if it is taken, at another one. A browser needs a new link, because the sessions have
+  /// ended.
+  func restart(for node: isolated Node) throws {
+    do {
+      _ = try node.openPage(on: Endpoint(server.host), closesWhenIdle: closesWhenIdle)
+    } catch let error as WaymarkError where error.code == .addressInUse {
+      _ = try node.openPage(closesWhenIdle: closesWhenIdle)
+    }
+  }
 }
 
 extension Node {
@@ -46,7 +62,7 @@ extension Node {
       throw WaymarkError.pageCannotListen(error)
     }
     server.start()
-    servesPage(LivePage(server))
+    servesPage(LivePage(server, closesWhenIdle: closesWhenIdle))
     core.logger.info("page", "serving the page at http://\(server.host)/")
     return server
   }

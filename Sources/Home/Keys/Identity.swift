@@ -26,11 +26,23 @@ package struct Identity: Sendable {
     Identity(signing: try SigningKey(), transport: try AgreementKey())
   }
 
-  package func save(to path: String) throws {
+  /// Saves the keys in a new file of a home or, if the home has a key store, there.
+  package func save(in home: Home) throws {
     var secrets = try SecretBuffer(capacity: KeyPurpose.device.secretBytes)
     signing.exportSeed(to: &secrets)
     transport.exportSecret(to: &secrets)
-    try KeyFile.create(secrets, .device, at: path)
+    try KeyFile.create(secrets, .device, at: home.deviceKey, in: home.keyStore)
+  }
+
+  /// Whether a home has other keys than these.
+  ///
+  /// - Parameter hash: the hash of the key file when it last held these keys. If the file is unchanged, it is not opened,
+  ///   which could need a passphrase and takes long.
+  /// - Throws: `WaymarkError` if the key file has changed and can't be opened.
+  package func differs(from home: Home, unlessFileHas hash: [UInt8]?) throws -> Bool {
+    guard !home.isInMemory, home.keyFileHash == nil || home.keyFileHash != hash else { return false }
+    let found = try Identity.load(from: home)
+    return found.device != device || found.transportKey != transportKey
   }
 
   /// Loads the keys of a home. If the key file is sealed, the passphrase comes from the home's passphrase source.
@@ -38,10 +50,15 @@ package struct Identity: Sendable {
 
   /// Like `load`, and also returns the passphrase that opened the file; nil if the file is plain.
   package static func open(in home: Home) throws -> (identity: Identity, passphrase: Passphrase?) {
-    let opened = try KeyFile.opened(.device, at: home.deviceKey, home.passphrases)
+    let opened = try KeyFile.opened(.device, at: home.deviceKey, home.passphrases, in: home.keyStore)
     let identity = Identity(
       signing: try SigningKey(seed: opened.secrets),
       transport: try AgreementKey(secret: opened.secrets, at: KeyPurpose.keyBytes))
     return (identity, opened.passphrase)
   }
+}
+
+extension Home {
+  /// The hash of the file with this device's keys; nil if it can't be read.
+  package var keyFileHash: [UInt8]? { try? KeyFile.hash(at: deviceKey) }
 }

@@ -7,12 +7,22 @@ import Wire
 /// A key is written once and never replaced by another; only its passphrase can be set and removed. See `KeyText` for
 /// the content.
 package enum KeyFile {
-  /// - Parameter passphrase: the passphrase to seal the file with; nil for none.
+  /// - Parameters:
+  ///   - passphrase: the passphrase to seal the file with; nil for none. It is ignored if there is a key store.
+  ///   - keys: where to keep the secrets in place of the file; nil for the file itself.
   package static func create(
     _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String,
-    sealedWith passphrase: Passphrase? = nil
+    sealedWith passphrase: Passphrase? = nil, in keys: (any KeyStore)? = nil
   ) throws {
-    let text = try text(secrets, purpose, passphrase, .usual, path)
+    guard let keys else { return try put(try text(secrets, purpose, passphrase, .usual, path), at: path) }
+    let kept = try KeptKey(secrets, purpose)
+    // The key is kept before a file names it.
+    try kept.save(secrets, in: keys)
+    var text = kept.text
+    try put(try SecretBuffer(taking: &text), at: path)
+  }
+
+  private static func put(_ text: borrowing SecretBuffer, at path: String) throws {
     do {
       try text.withBytes { bytes throws(DurableFile.Trouble) in
         try DurableFile.put(path, mode: 0o600, .new, bytes)
@@ -27,11 +37,13 @@ package enum KeyFile {
 
   /// The secrets of a key file, 32 bytes per key.
   ///
-  /// - Parameter passphrases: the source of the passphrase, used only if the file is sealed.
+  /// - Parameters:
+  ///   - passphrases: the source of the passphrase, used only if the file is sealed.
+  ///   - keys: the key store of the app; nil if it has none.
   package static func secrets(
-    _ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource
+    _ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource, in keys: (any KeyStore)? = nil
   ) throws -> SecretBuffer {
-    let opened = try opened(purpose, at: path, passphrases)
+    let opened = try opened(purpose, at: path, passphrases, in: keys)
     return opened.secrets
   }
 
@@ -91,20 +103,32 @@ package enum KeyFile {
   /// The kind of a key file, which can be read without the passphrase.
   struct Kind: Hashable, Sendable {
     let purpose: KeyPurpose
-    let isSealed: Bool
+    let protection: KeyStates.Protection
+
+    var isSealed: Bool { protection == .sealed }
   }
 
   /// The kind of a key file; nil if there is none.
   static func kind(at path: String) throws -> Kind? {
     guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
     guard let kind = KeyText.kind(try bytes(of: path)) else { throw damaged(path) }
-    return Kind(purpose: kind.purpose, isSealed: kind.isSealed)
+    return Kind(purpose: kind.purpose, protection: kind.protection)
+  }
+
+  /// Returns the hash of all bytes of a key file, by which a changed file is recognised.
+  static func hash(at path: String) throws -> [UInt8] {
+    let file = try bytes(of: path)
+    var hasher = Blake2b256()
+    file.withBytes { hasher.update($0) }
+    return Blake2b256.bytes(hasher.finish())
   }
 
   /// Like `secrets`, and also returns the passphrase that opened the file.
-  static func opened(_ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource) throws -> Opened
-  {
+  static func opened(
+    _ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource, in keys: (any KeyStore)?
+  ) throws -> Opened {
     switch try content(purpose, at: path) {
+    case .kept(let kept): return Opened(secrets: try kept.secrets(in: keys, at: path), passphrase: nil)
     case .plain(let secrets): return Opened(secrets: secrets, passphrase: nil)
     case .sealed(let sealed): return try unseal(sealed, path, passphrases)
     }

@@ -116,8 +116,13 @@ package struct KeyPassphrases: Sendable {
   }
 
   private func open(_ file: String, _ passphrases: PassphraseSource) throws -> Key {
-    let purpose = try kind(of: file).purpose
-    return Key(file, purpose, try KeyFile.opened(purpose, at: file, passphrases))
+    let kind = try kind(of: file)
+    guard kind.protection != .kept else {
+      throw WaymarkError.home(
+        .key, "The key of \(file) is in the key store of an app, which protects it; it needs no passphrase.",
+        next: "use this home in that app")
+    }
+    return Key(file, kind.purpose, try KeyFile.opened(kind.purpose, at: file, passphrases, in: nil))
   }
 
   private func kind(of file: String) throws -> KeyFile.Kind {
@@ -162,6 +167,6 @@ extension Home {
     let folders = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     return folders.sorted().flatMap { folder in
       ["device.key", "root.key", "issuer.key"].map { "\(backups)/\(folder)/\($0)" }
-    }.filter { (try? KeyFile.kind(at: $0))?.isSealed == false }
+    }.filter { (try? KeyFile.kind(at: $0))?.protection == .plain }
   }
 }

@@ -18,6 +18,8 @@ enum KeyText {
   enum Content: ~Copyable {
     case plain(SecretBuffer)
     case sealed(Sealed)
+    /// The secrets are in the key store of an app.
+    case kept(KeptKey)
   }
 
   // MARK: Plain
@@ -52,15 +54,19 @@ enum KeyText {
   /// - Throws: `Flaw`, or `SodiumError` if there is no memory for a secret.
   static func parse(_ file: borrowing SecretBuffer, _ purpose: KeyPurpose) throws -> Content {
     if hasFirstLine(file, purpose.title) { return .plain(try parsePlain(file, purpose)) }
+    if let kept = KeptKey(parsing: file, purpose) { return .kept(kept) }
     guard hasFirstLine(file, purpose.sealedTitle) else { throw Flaw.damaged }
     return .sealed(try Sealed(parsing: file.withBytes { Array($0) }, purpose))
   }
 
-  /// The kind of key in a file, and whether it is sealed; nil if it is not a key file.
-  static func kind(_ file: borrowing SecretBuffer) -> (purpose: KeyPurpose, isSealed: Bool)? {
+  /// The kind of key in a file, and how it is protected; nil if it is not a key file.
+  static func kind(
+    _ file: borrowing SecretBuffer
+  ) -> (purpose: KeyPurpose, protection: KeyStates.Protection)? {
     for purpose in KeyPurpose.allCases {
-      if hasFirstLine(file, purpose.title) { return (purpose, false) }
-      if hasFirstLine(file, purpose.sealedTitle) { return (purpose, true) }
+      if hasFirstLine(file, purpose.title) { return (purpose, .plain) }
+      if hasFirstLine(file, purpose.sealedTitle) { return (purpose, .sealed) }
+      if hasFirstLine(file, purpose.keptTitle) { return (purpose, .kept) }
     }
     return nil
   }
@@ -116,6 +122,7 @@ package enum KeyPurpose: String, CaseIterable {
 
   var title: String { "waymark \(rawValue) key v1" }
   var sealedTitle: String { "waymark sealed \(rawValue) key v1" }
+  var keptTitle: String { "waymark kept \(rawValue) key v1" }
   /// The length of all secrets: a device has a signing key and a transport key, the others a signing key only.
   package var secretBytes: Int { self == .device ? 2 * Self.keyBytes : Self.keyBytes }
 

@@ -11,8 +11,10 @@ package struct OpenedKey: Sendable {
     self.passphrase = passphrase
   }
 
-  init(_ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource) throws {
-    let opened = try KeyFile.opened(purpose, at: path, passphrases)
+  init(
+    _ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource, in keys: (any KeyStore)?
+  ) throws {
+    let opened = try KeyFile.opened(purpose, at: path, passphrases, in: keys)
     self.init(key: try SigningKey(seed: opened.secrets), passphrase: opened.passphrase)
   }
 }

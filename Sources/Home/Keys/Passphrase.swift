@@ -99,7 +99,7 @@ public struct PassphraseSource: Sendable {
   /// `attempt` counts from 0 for each file.
   package let passphrase: @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?
 
-  /// Creates a source that calls a closure for the passphrase of a file; see ``Home/init(path:passphrases:)``.
+  /// Creates a source that calls a closure for the passphrase of a file; see ``Home/init(path:passphrases:keys:)``.
   ///
   /// `attempt` counts from 0 for each file; nil ends the attempts.
   public init(_ passphrase: @escaping @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?) {

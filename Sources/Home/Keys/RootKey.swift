@@ -22,8 +22,9 @@ package enum RootKey {
     let root: OpenedKey
     do {
       root =
-        try path.map { try OpenedKey(.root, at: $0, passphrases) } ?? home.storage.rootKey(passphrases)
-    } catch let error as WaymarkError where error.code == .keyMissing {
+        try path.map { try OpenedKey(.root, at: $0, passphrases, in: home.keyStore) }
+        ?? home.storage.rootKey(passphrases)
+    } catch let error as WaymarkError where [.keyMissing, .keyNotHere].contains(error.code) {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(purpose) needs the root key of the circle. \(error.message)", next: nameIt)
@@ -37,10 +38,10 @@ package enum RootKey {
     return root
   }
 
-  package static func save(_ root: SigningKey, to path: String) throws {
+  package static func save(_ root: SigningKey, in home: Home) throws {
     var secrets = try SecretBuffer(capacity: KeyPurpose.root.secretBytes)
     root.exportSeed(to: &secrets)
-    try KeyFile.create(secrets, .root, at: path)
+    try KeyFile.create(secrets, .root, at: home.rootKey, in: home.keyStore)
   }
 
   private static let nameIt: Step = "specify the file that holds it: --root-key FILE"

@@ -164,6 +164,9 @@ package struct WatchRegistry {
     for id in waiting.keys { release(id, .change) }
   }
 
+  /// Forgets the alarm, because its timer was cancelled. The next watcher sets another.
+  mutating func forgetAlarm() { alarm = nil }
+
   /// Ends the wait of a cancelled watcher.
   package mutating func cancel(_ id: UInt64) { release(id, nil) }
 

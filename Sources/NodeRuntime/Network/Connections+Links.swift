@@ -25,6 +25,7 @@ extension Connections {
   }
 
   private func opened(_ link: any NodeLink, _ opening: ChannelOpening, _ dialled: String?) {
+    hasBegun(link)
     guard
       let id = serving?.add(
         ServingState.ActiveLink(
@@ -81,6 +82,7 @@ extension Connections {
       // The sets that the link delivered are stored first.
       return loop.onQueue { $0.connections.closed(link, end, dialled) }
     }
+    hasEnded(link)
     if let id = id(of: link) {
       let device = replica.sessions[id]?.device
       serving?.links[id] = nil
@@ -188,6 +190,7 @@ extension Connections {
         role: .initiator(credentials.sessionAccess) { credentials.introduction(to: $0) },
         settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: address))
     else { return handle(.dialFailed(address, .unresolved)) }
+    hasBegun(link)
     link.start()
   }
 }

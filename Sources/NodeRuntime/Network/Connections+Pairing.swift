@@ -58,6 +58,13 @@ extension Connections {
     sendCodeAnnouncements()
   }
 
+  /// Continues to announce the code that was announced before the node was suspended.
+  func resumeAnnouncing(_ announced: ServingState.AnnouncedCode?) {
+    guard let announced else { return }
+    serving?.announced = announced
+    sendCodeAnnouncements()
+  }
+
   private func sendCodeAnnouncements() {
     guard let serving, let announced = serving.announced else { return }
     guard credentials.offered == announced.ticket else { return watchLastTry(announced.ticket) }

@@ -19,7 +19,7 @@ package final class Connections {
   let maintenance: StoreMaintenance
   let identity: Identity
   /// The pending admission of a restored device; nil once the circle has admitted the device's keys.
-  let waiting: AwaitedAdmission?
+  private(set) var waiting: AwaitedAdmission?
   let transport: any NodeTransport
   let logger: NodeLog
   package let credentials: Credentials
@@ -29,6 +29,10 @@ package final class Connections {
   package var remembered: PeerHistory
   var counters = Counters()
   var strangers = StrangerLog()
+  /// The links that have not ended, by identity: also those that are being dialled, and those that are closing.
+  private var liveLinks: [ObjectIdentifier: any NodeLink] = [:]
+  /// The number of listening sockets and sockets for beacons that are closing.
+  private var closingSockets = 0
   /// The last device that has joined with a ticket of this node since the last invitation; nil if none has.
   package var lastJoined: DeviceKey?
 
@@ -63,16 +67,33 @@ package final class Connections {
       guard let obstacle = SocketAddress.obstacle(toDialling: address) else { continue }
       throw WaymarkError.badValue("the address of a peer", address, allowed: .init(word: obstacle))
     }
-    let listener = try makeListener(endpoint)
-    serving = ServingState(listener: listener, startedAt: loop.wall)
-    serving?.givenAddresses = peers
+    return try serve(
+      ServingState.Request(endpoint: endpoint, peers: peers, discovers: discovers),
+      through: try makeListener(endpoint))
+  }
+
+  /// Serves as before a suspension, at the same port if it is still free, because peers know it.
+  func serve(as former: FormerServing) throws {
+    let listener: any NodeListener
+    do { listener = try makeListener(former.address) } catch let error as WaymarkError {
+      guard former.request.endpoint != former.address else { throw error }
+      listener = try makeListener(former.request.endpoint)
+    }
+    _ = try serve(former.request, through: listener)
+    resumeAnnouncing(former.announced)
+  }
+
+  private func serve(
+    _ request: ServingState.Request, through listener: any NodeListener
+  ) throws -> String {
+    serving = ServingState(request, listener: listener, startedAt: loop.wall)
     peering = Peering(paused: peering.paused, seed: randomSeed())
-    do { try begin(listener, peers) } catch {
+    do { try begin(listener, request.peers) } catch {
       stop()
       throw error
     }
     logExclusion()
-    if discovers { beginDiscovery() }
+    if request.discovers { beginDiscovery() }
     watchInterfaces()
     handle(.timer(.dial))
     loop.nodeChanged()
@@ -119,8 +140,8 @@ package final class Connections {
   /// Stops listening, and closes all sessions with a goodbye.
   func stop() {
     guard let serving else { return }
-    serving.listener.close()
-    for carrier in serving.beacons?.carriers ?? [] { carrier.close() }
+    closeSocket(serving.listener.close)
+    for carrier in serving.beacons?.carriers ?? [] { closeSocket(carrier.close) }
     for id in serving.links.keys.sorted() {
       if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
       serving.links[id]?.link.close()
@@ -130,6 +151,50 @@ package final class Connections {
     }
     self.serving = nil
     loop.nodeChanged()
+  }
+
+  private func closeSocket(_ close: (@escaping @Sendable () -> Void) -> Void) {
+    closingSockets += 1
+    close { [onQueue = loop.onQueue] in onQueue { $0.connections.closingSockets -= 1 } }
+  }
+
+  // MARK: Suspending
+
+  /// Notes that a link exists, until `hasEnded` is called.
+  func hasBegun(_ link: any NodeLink) { liveLinks[ObjectIdentifier(link)] = link }
+
+  func hasEnded(_ link: any NodeLink) { liveLinks[ObjectIdentifier(link)] = nil }
+
+  /// Whether all sockets are closed, except those of devices that connect and have not been identified.
+  var isQuiet: Bool { liveLinks.isEmpty && closingSockets == 0 }
+
+  /// Ends all links at once, without waiting until they have sent what is queued.
+  func abandonLinks() {
+    for link in liveLinks.values { link.abandon() }
+  }
+
+  /// Stops serving, and says how to serve again; nil if the node does not serve.
+  func suspend() -> FormerServing? {
+    let former = serving.map {
+      FormerServing(
+        request: $0.request,
+        address: Endpoint(host: $0.request.endpoint.host, port: $0.listener.address.port),
+        announced: $0.announced)
+    }
+    let open = Set(serving?.links.values.map { ObjectIdentifier($0.link) } ?? [])
+    stop()
+    // Open links send a goodbye. Links that are still being dialled have no peer yet.
+    for (id, link) in liveLinks where !open.contains(id) { link.abandon() }
+    return former
+  }
+
+  /// Takes over the state of a store that was opened again.
+  func reopen(_ stored: StoredState, waiting: AwaitedAdmission?) throws {
+    self.waiting = waiting
+    remembered = try PeerHistory(store)
+    peering = Peering(paused: stored.pausedPeers, seed: randomSeed())
+    questions = Questions()
+    credentials.update(circle)
   }
 
   // MARK: The circle
@@ -243,4 +308,13 @@ package final class Connections {
 
   /// The states of the other members at this moment.
   var inspection: PeerInspection { PeerInspection(self, now: loop.time) }
+}
+
+/// How a node served before it was suspended.
+struct FormerServing {
+  let request: ServingState.Request
+  /// Where the node was asked to listen, with the port that it got.
+  let address: Endpoint
+  /// The code that the node announced; nil if there was none.
+  let announced: ServingState.AnnouncedCode?
 }

@@ -31,7 +31,9 @@ package protocol NodeListener: Sendable {
   var address: SocketAddress { get }
   func start()
   /// Stops accepting; existing links continue.
-  func close()
+  ///
+  /// - Parameter whenClosed: called once the address is free, on any thread.
+  func close(whenClosed: @escaping @Sendable () -> Void)
 }
 
 /// A connection as seen by a node. All members may be called from any thread; `Link` documents them.

@@ -18,6 +18,16 @@ package struct ServingState {
     var pairing: Pairing?
   }
 
+  /// How a node was asked to serve.
+  struct Request {
+    /// Where to listen, as asked; port 0 means any.
+    let endpoint: Endpoint
+    /// The addresses that the command line, the configuration or the app gave.
+    let peers: [String]
+    let discovers: Bool
+  }
+
+  let request: Request
   let listener: any NodeListener
   let startedAt: Moment
   var links: [LinkID: ActiveLink] = [:]
@@ -36,7 +46,9 @@ package struct ServingState {
   var lastingAddresses: [String]?
   private var nextLink: UInt64 = 0
 
-  init(listener: any NodeListener, startedAt: Moment) {
+  init(_ request: Request, listener: any NodeListener, startedAt: Moment) {
+    self.request = request
+    givenAddresses = request.peers
     self.listener = listener
     self.startedAt = startedAt
   }

@@ -49,7 +49,8 @@ package enum TimerName: Hashable {
 package final class EventLoop {
   let executor: QueueExecutor
   let clock: any NodeClock
-  let replicator: Replicator
+  /// The replicator; another one after the node was suspended and has resumed.
+  private(set) var replicator: Replicator
   let entrance: CoreEntrance
   var core: NodeCore? {
     get { entrance.core }
@@ -72,6 +73,12 @@ package final class EventLoop {
 
   /// The circle as this node knows it.
   var circle: Circle { replicator.circle }
+
+  /// Replaces the replicator, which is closed, by one that continues from the store.
+  func reopen(_ replicator: Replicator) {
+    precondition(!self.replicator.isOpen)
+    self.replicator = replicator
+  }
 
   // MARK: Turns
 

@@ -26,6 +26,7 @@ import Wire
 package final class NodeCore {
   package let home: Home
   package let identity: Identity
+  let environment: NodeEnvironment
   package let clock: any NodeClock
   package let logger: NodeLog
   package let loop: EventLoop
@@ -41,6 +42,18 @@ package final class NodeCore {
   package var additions: [FileAddition] = []
   /// Whether commands come from other processes, for which this one can't prompt.
   package var answersCommands = false
+  /// How to resume; nil unless the node is suspended. See NodeCore+Suspension.swift.
+  var suspension: Suspension?
+  /// How the node served before it was suspended, until it serves again; nil otherwise.
+  var unresumedServing: FormerServing?
+  /// The store that was closed last; nil once nothing uses it.
+  weak var released: Store?
+  /// The number of calls that have begun and wait for something, such as work on another queue.
+  private(set) var callsUnderWay = 0
+  /// How often the store was opened. Work that keeps numbers of change sets starts over when this has changed.
+  var openings = 0
+  /// How often the node was suspended.
+  package internal(set) var suspensions = 0
 
   /// - Parameter passphrase: the passphrase that opened the keys; nil if they are plain.
   package init(
@@ -50,18 +63,14 @@ package final class NodeCore {
   ) throws {
     self.home = home
     self.identity = identity
+    self.environment = environment
     self.logger = log
     renewal = PremiumRenewal(passphrase: passphrase)
     clock = environment.clock
-    let purchases = try environment.purchases ?? home.purchases
-    let stored = try StoredState(store, purchases)
+    let stored = try Self.state(of: store, home, environment)
     let waiting = try stored.admission(of: identity, in: home)
     let remembered = try PeerHistory(store)
-    let replicator = try Replicator(
-      store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
-      localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
-      seed: randomSeed(),
-      random16: random16)
+    let replicator = try Self.replicator(store, stored, home, identity, clock)
     loop = EventLoop(replicator, executor: executor, clock: clock)
     maintenance = StoreMaintenance(loop, home: home, log: log)
     connections = try Connections(
@@ -70,6 +79,21 @@ package final class NodeCore {
     shell = NodeShell(loop, connections, maintenance, log: log)
     replicator.shell = shell
     loop.core = self
+  }
+
+  static func state(
+    of store: Store, _ home: Home, _ environment: NodeEnvironment
+  ) throws -> StoredState {
+    try StoredState(store, environment.purchases ?? home.purchases)
+  }
+
+  static func replicator(
+    _ store: Store, _ stored: StoredState, _ home: Home, _ identity: Identity, _ clock: any NodeClock
+  ) throws -> Replicator {
+    try Replicator(
+      store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
+      localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
+      seed: randomSeed(), random16: random16)
   }
 
   package var replicator: Replicator { loop.replicator }
@@ -89,12 +113,20 @@ package final class NodeCore {
   /// Disconnects, ends all waits and watches, and closes the store.
   package func close() {
     answersCommands = false
-    connections.remember()
-    connections.stop()
+    suspension = nil
+    if replicator.isOpen {
+      connections.remember()
+      connections.stop()
+      closeStore()
+    }
+    loop.watching.cancelAll()
+  }
+
+  /// Ends all work on the store, and closes it.
+  func closeStore() {
     loop.timers.cancelAll()
     waiters.endAll()
     for addition in additions { addition.end() }
-    loop.watching.cancelAll()
     // Checkpoints now, so that the next start has nothing to do.
     if maintenance.failure == nil { try? store.rest() }
     replicator.close()
@@ -106,9 +138,9 @@ package final class NodeCore {
   /// Checks that the node is open and its store usable. Call this again after each `await`, because the node may have
   /// closed in the meantime.
   ///
-  /// - Throws: `WaymarkError` if the node is closed or its disk has failed.
+  /// - Throws: `WaymarkError` if the node is closed or suspended, or its disk has failed.
   package func checkOpen() throws {
-    guard replicator.isOpen else { throw WaymarkError.closed }
+    guard replicator.isOpen else { throw isSuspended ? WaymarkError.suspended : .closed }
     if let failure = maintenance.failure { throw failure }
   }
 
@@ -146,6 +178,8 @@ package final class NodeCore {
   /// - Throws: `WaymarkError`, or `CancellationError`.
   @discardableResult
   package func withWaymarkErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+    callsUnderWay += 1
+    defer { callsUnderWay -= 1 }
     do {
       try checkOpen()
       try foldDue()
@@ -178,10 +212,11 @@ package final class NodeCore {
   /// - Throws: `WaymarkError` with the code `busy` after three such attempts.
   package func inSlices<Result>(_ body: (Pace) async throws -> Result) async throws -> Result {
     for _ in 0..<3 {
-      let removals = store.removals
+      let (removals, openings) = (store.removals, openings)
       let pace = Pace {
         try self.checkOpen()
-        guard self.store.removals == removals else { throw ChangeSetsRemoved() }
+        // While the node was suspended, another process may have removed change sets.
+        guard self.store.removals == removals, self.openings == openings else { throw ChangeSetsRemoved() }
       }
       do { return try await body(pace) } catch is ChangeSetsRemoved {}
     }

@@ -42,6 +42,13 @@ package final class StoreMaintenance {
     scheduleCheck()
   }
 
+  /// Begins again with a store that was opened again, and verified if its disk had failed.
+  func reopen() {
+    checkpointing = Checkpointing()
+    failure = nil
+    ballast.hold()
+  }
+
   // MARK: Disk space
 
   /// Throws `WaymarkError` while the disk is full or has failed.

@@ -29,7 +29,7 @@ struct ChangeWaiter {
         guard wakeUp != nil else { return nil }
         count(\.firings, &counts)
       }
-      guard await rest(pause), canRead(query.name) else { return nil }
+      guard await rest(pause), await resumed(), canRead(query.name) else { return nil }
       let start = core.loop.steady
       revision = core.loop.watching.revision
       let found = current(query, &counts)
@@ -57,7 +57,7 @@ struct ChangeWaiter {
 
   /// Whether the node is open, and its store has not failed or the query shows just that.
   private func canRead(_ name: LiveQueryName) -> Bool {
-    core.replicator.isOpen && (core.maintenance.failure == nil || name == .storeHealth)
+    !core.isClosed && (core.maintenance.failure == nil || name == .storeHealth)
   }
 
   /// Returns the value of a query: the one that an equal watcher has read, unless something has changed since. Returns
@@ -124,11 +124,16 @@ struct ChangeWaiter {
   ///
   /// - Parameter revision: the result of the previous call; nil to get the present revision at once.
   func nextChange(since revision: UInt64?) async -> UInt64? {
-    guard let revision else { return core.replicator.isOpen ? core.loop.watching.revision : nil }
-    guard await changed(Topic.all, since: revision, or: nil) != nil, core.replicator.isOpen else {
-      return nil
+    if let revision { guard await changed(Topic.all, since: revision, or: nil) != nil else { return nil } }
+    return await resumed() ? core.loop.watching.revision : nil
+  }
+
+  /// Waits while the node is suspended. Returns false if the task is cancelled or the node closes.
+  private func resumed() async -> Bool {
+    while core.isSuspended {
+      guard await changed(Topic.all, since: core.loop.watching.revision, or: nil) != nil else { return false }
     }
-    return core.loop.watching.revision
+    return !core.isClosed
   }
 
   /// Waits until one of the topics has changed since a revision, or until a moment has come. Returns nil if the task is
@@ -145,9 +150,9 @@ struct ChangeWaiter {
       _ = isolation
       return await withCheckedContinuation { continuation in
         core.loop.checkOnQueue()
-        guard core.replicator.isOpen, !Task.isCancelled else { return continuation.resume(returning: nil) }
+        guard !core.isClosed, !Task.isCancelled else { return continuation.resume(returning: nil) }
         core.loop.watching.add(id, topics, due: due, continuation)
-        if due != nil { core.loop.setWatchAlarm() }
+        if due != nil, !core.isSuspended { core.loop.setWatchAlarm() }
       }
     } onCancel: { [onQueue = core.loop.onQueue] in
       onQueue { $0.loop.watching.cancel(id) }

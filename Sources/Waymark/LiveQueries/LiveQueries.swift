@@ -98,7 +98,7 @@ extension LiveQuery where Value: SettingValue {
   /// The value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the default.
   public static func setting(_ setting: Setting<Value>) -> LiveQuery {
     LiveQuery(.setting, [.kind(Kind.setting.number)], setting) { node, _ in
-      try node.value(of: setting)
+      try node.store.value(of: setting) ?? node.home.value(of: setting)
     }
   }
 }
@@ -109,17 +109,16 @@ extension LiveQuery {
   where Value == SettingState<Content> {
     LiveQuery(.settingState, [.kind(Kind.setting.number)], setting) { node, _ in
       SettingState(
-        value: try node.value(of: setting), setBy: try node.historyReader.author(ofSetting: setting.key))
+        value: try node.store.value(of: setting) ?? node.home.value(of: setting),
+        setBy: try node.historyReader.author(ofSetting: setting.key))
     }
   }
 }
 
-extension NodeCore {
-  /// Returns the value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the
-  /// default.
-  fileprivate func value<Value>(of setting: Setting<Value>) throws -> Value {
-    let record = try store.record(StoredSettings.recordKey(setting.key))
-    let value = record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil }
-    return setting.read(value) ?? home.value(of: setting)
+extension Store {
+  /// Returns the value of a setting in the settings lane; nil if it has none.
+  func value<Value>(of setting: Setting<Value>) throws -> Value? {
+    let record = try record(StoredSettings.recordKey(setting.key))
+    return setting.read(record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil })
   }
 }

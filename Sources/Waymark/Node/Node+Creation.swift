@@ -142,5 +142,9 @@ extension Node {
 
 extension Home {
   /// Creates the home in a directory, which is created on first use if it does not exist.
-  public init(_ directory: URL) { self.init(path: directory.path) }
+  ///
+  /// - Parameters:
+  ///   - directory: the directory.
+  ///   - keys: where to keep the keys of this device, such as a keychain; nil for files of the home.
+  public init(_ directory: URL, keys: (any KeyStore)? = nil) { self.init(path: directory.path, keys: keys) }
 }

@@ -20,10 +20,12 @@ public actor Node {
   package let core: NodeCore
   /// The number of commands being carried out.
   nonisolated let commandsUnderWay = Atomic(0)
-  /// Stops the control socket; nil unless the node serves one.
-  private(set) var stopControl: (@Sendable () -> Void)?
+  /// The control socket; nil unless the node serves one.
+  private(set) var servedControl: (any NodeService)?
   /// The live page; nil unless the node serves one.
-  package private(set) var servedPage: (any ServedPage)?
+  package private(set) var servedPage: (any NodeService)?
+  /// The services that `suspend()` has stopped, until they serve again.
+  private var suspendedServices: [any NodeService] = []
 
   /// Opens the node of a home: takes the lock, opens the store, loads the keys.
   ///
@@ -75,27 +77,47 @@ public actor Node {
   /// The circle as this node knows it.
   package var circle: Circle { core.circle }
 
-  /// Registers the control socket, which is stopped when the node closes.
-  package func servesCommands(stop: @escaping @Sendable () -> Void) {
-    stopControl = stop
+  /// Registers the control socket, which is stopped when the node closes or is suspended.
+  package func servesCommands(_ service: any NodeService) {
+    servedControl = service
     core.answersCommands = true
   }
 
-  /// Registers the live page, which is stopped when the node closes; nil once it has stopped.
-  package func servesPage(_ page: (any ServedPage)?) { servedPage = page }
+  /// Registers the live page, which is stopped when the node closes or is suspended; nil once it has stopped.
+  package func servesPage(_ page: (any NodeService)?) { servedPage = page }
 
   /// Disconnects, ends all waits and watches, and closes the store. Calling it again does nothing.
   public func close() {
-    guard core.replicator.isOpen else { return }
-    stopControl?()
-    stopControl = nil
-    servedPage?.stop()
+    guard !core.isClosed else { return }
+    for service in services { service.stop() }
+    servedControl = nil
     servedPage = nil
+    suspendedServices = []
     core.close()
+  }
+
+  private var services: [any NodeService] { [servedControl, servedPage].compactMap(\.self) }
+
+  func suspendServices() {
+    suspendedServices += services.filter(\.isServing)
+    for service in services { service.stop() }
+  }
+
+  func resumeServices() throws {
+    while let service = suspendedServices.first {
+      try service.restart(for: self)
+      suspendedServices.removeFirst()
+    }
   }
 }
 
-/// The live page of a node, which the module Control serves.
-package protocol ServedPage: AnyObject, Sendable {
+/// The control socket or the live page of a node, which the module Control serves.
+package protocol NodeService: AnyObject, Sendable {
+  /// Whether it has not stopped, by itself or because `stop()` was called.
+  var isServing: Bool { get }
+
   func stop()
+
+  /// Serves again after a suspension, with the same settings.
+  func restart(for node: isolated Node) throws
 }

@@ -133,5 +133,8 @@ private struct InMemoryListener: NodeListener {
 
   func start() { _ = network.listen(at: address, responder) }
 
-  func close() { network.forget(address) }
+  func close(whenClosed: @escaping @Sendable () -> Void) {
+    network.forget(address)
+    whenClosed()
+  }
 }

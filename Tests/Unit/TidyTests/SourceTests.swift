@@ -30,11 +30,12 @@ struct SourceTests {
     }
   }
 
-  /// The files that may differ by platform. In X509, they differ by the library that verifies certificates.
+  /// The files that may differ by platform. In X509, they differ by the library that verifies certificates; the keychain
+  /// exists on Apple platforms only.
   static let platformFiles: Set = [
     "Sources/Platform/Platform.swift", "Sources/WaymarkModels/SwiftUI.swift",
     "Sources/X509/AppleSecurity.swift", "Sources/X509/OpenSSL.swift",
-    "Sources/X509/Unavailable.swift",
+    "Sources/X509/Unavailable.swift", "Sources/Home/Keys/Keychain.swift",
   ]
 
   @Test func `one file knows the operating system`() throws {

@@ -96,7 +96,7 @@ struct KeyFileTests {
     #expect(left == [UInt8](repeating: 0, count: plain.count), "the old file still holds the key")
     #expect(mode(path) == 0o600)
     #expect(folder.names == ["root.key"])
-    #expect(try KeyFile.kind(at: path) == KeyFile.Kind(purpose: .root, isSealed: true))
+    #expect(try KeyFile.kind(at: path) == KeyFile.Kind(purpose: .root, protection: .sealed))
   }
 
   @Test func `a hard link to the old file keeps its content`() throws {

@@ -81,6 +81,16 @@ extension Connection {
     try readOneRow()
   }
 
+  /// Sets up a read-only connection that runs queries next to the connection that writes. It never checkpoints.
+  package func setUpReader() throws(SQLiteError) {
+    try restrictSchema()
+    try execute("PRAGMA busy_timeout = \(Self.busyMilliseconds)")
+    try execute("PRAGMA query_only = ON")
+    try execute("PRAGMA temp_store = MEMORY")
+    try addFunctions()
+    try readOneRow()
+  }
+
   /// Restricts a connection that reads a file made by another program or person. Call this after `setUpReadOnly`.
   ///
   /// - Parameter time: the time limit for all work on the connection.

@@ -7,7 +7,7 @@ package import Replication
 import SQLite
 package import Wire
 
-extension Store {
+extension RecordSource {
   // MARK: Records
 
   /// Returns a record, whether visible or not; nil if the record was never written.
@@ -85,15 +85,6 @@ extension Store {
     }
   }
 
-  /// Returns the stamp of each cell of a record. Cells of seeds are left out.
-  package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
-    var result: [FieldNumber: Stamp] = [:]
-    for (field, number) in row.stamps.cells where number != 0 {
-      result[field] = try fold.causality.origin(number).stamp
-    }
-    return result
-  }
-
   /// Returns the number of visible records of each kind. Untouched seeds are not counted.
   package func visibleCounts() throws -> [KindNumber: Int] {
     var counts: [KindNumber: Int] = [:]
@@ -145,6 +136,17 @@ extension Store {
 }
 
 extension Store {
+  /// Returns the stamp of each cell of a record. Cells of seeds are left out.
+  package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
+    var result: [FieldNumber: Stamp] = [:]
+    for (field, number) in row.stamps.cells where number != 0 {
+      result[field] = try fold.causality.origin(number).stamp
+    }
+    return result
+  }
+}
+
+extension RecordSource {
   /// Returns the stored summaries by trip. A trip that never had items has none.
   package func tripSummaries() throws -> [RecordID: TripSummary] {
     let sql = """

@@ -5,7 +5,7 @@ import Replication
 package import Storage
 import Wire
 
-extension Store {
+extension RecordSource {
   /// Returns the records that a query selects, and notes in `time` when the result may change as time passes.
   package func records<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> [Owner] {
     try checkKnown(Owner.kind)

@@ -152,7 +152,7 @@ extension HabitProgress {
   }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns habits and their progress, with days counted according to the profile's settings. Notes in `time` that
   /// the result changes when the current day ends.
   ///

@@ -31,7 +31,7 @@ public struct OrganizationList: Equatable, Sendable {
   }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns all organizations in the order of a picker.
   package func organizations() throws -> OrganizationList {
     OrganizationList(try records(RecordQuery(listing: Organization.kind)))

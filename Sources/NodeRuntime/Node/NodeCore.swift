@@ -32,6 +32,8 @@ package final class NodeCore {
   package let connections: Connections
   package let maintenance: StoreMaintenance
   package let shell: NodeShell
+  /// Where records are read next to the node's queue; nil for a node in memory, which has one connection only.
+  package let readQueue: ReadQueue?
   package let countedOperation = CountedOperation()
   package var waiters = Waiters()
   package var renewal: PremiumRenewal
@@ -57,6 +59,7 @@ package final class NodeCore {
     let stored = try StoredState(store, purchases)
     let waiting = try stored.admission(of: identity, in: home)
     let remembered = try PeerHistory(store)
+    readQueue = store.path.map { ReadQueue(path: $0) }
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
@@ -95,6 +98,7 @@ package final class NodeCore {
     waiters.endAll()
     for addition in additions { addition.end() }
     loop.watching.cancelAll()
+    readQueue?.close()
     // Checkpoints now, so that the next start has nothing to do.
     if maintenance.failure == nil { try? store.rest() }
     replicator.close()

@@ -1,4 +1,5 @@
 import Replication
+import Storage
 
 /// A query whose result a node can read once or watch: records, a timeline, the peers, the gate.
 ///
@@ -15,6 +16,8 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let topics: Set<Topic>
   /// Reads the value. The read must not report a change to watchers, or a watcher would wake itself.
   let read: @Sendable (NodeCore, inout EvaluationTime) throws -> Value
+  /// Reads the value from records alone, if nothing else is needed, so that the node's queue is not needed either.
+  let readRecords: (@Sendable (any RecordSource, inout EvaluationTime) throws -> Value)?
 
   init(
     _ name: LiveQueryName, _ topics: Set<Topic>,
@@ -23,6 +26,17 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
     self.name = name
     self.topics = topics
     self.read = read
+    readRecords = nil
+  }
+
+  init(
+    _ name: LiveQueryName, _ topics: Set<Topic>,
+    records read: @escaping @Sendable (any RecordSource, inout EvaluationTime) throws -> Value
+  ) {
+    self.name = name
+    self.topics = topics
+    self.read = { try read($0.store, &$1) }
+    readRecords = read
   }
 }
 

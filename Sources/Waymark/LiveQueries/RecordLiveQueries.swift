@@ -8,25 +8,26 @@ import Replication
 extension LiveQuery {
   /// The records that match a query.
   public static func records<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == [Owner] {
-    LiveQuery(.records, [.kind(Owner.kind.number)]) { try $0.store.records(query, &$1) }
+    LiveQuery(.records, [.kind(Owner.kind.number)], records: { try $0.records(query, &$1) })
   }
 
   /// The record with an id; nil if it does not exist, is deleted or is hidden.
   public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery
   where Value == Owner? {
-    LiveQuery(.record, [.kind(Owner.kind.number)]) { node, _ in try node.store.record(type, id) }
+    LiveQuery(.record, [.kind(Owner.kind.number)], records: { source, _ in try source.record(type, id) })
   }
 
   /// The number of records that match a query.
   public static func count<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == Int {
-    LiveQuery(.count, [.kind(Owner.kind.number)]) { try $0.store.count(query, &$1) }
+    LiveQuery(.count, [.kind(Owner.kind.number)], records: { try $0.count(query, &$1) })
   }
 }
 
 extension LiveQuery<Profile> {
   /// The person's profile; its name is empty until a name is set.
   public static var profile: LiveQuery {
-    LiveQuery(.profile, [.kind(Kind.profile.number)]) { node, _ in Profile(try node.store.heldProfile()) }
+    LiveQuery(
+      .profile, [.kind(Kind.profile.number)], records: { source, _ in Profile(try source.heldProfile()) })
   }
 }
 
@@ -42,17 +43,17 @@ extension LiveQuery {
   /// for await trips in node.watch(.overviews(of: Trip.all)) { … }
   /// ```
   public static func overviews(of trips: Query<Trip>) -> LiveQuery where Value == [TripOverview] {
-    LiveQuery(.overviews, tripTopics) { try $0.store.overviews(of: trips, &$1) }
+    LiveQuery(.overviews, tripTopics, records: { try $0.overviews(of: trips, &$1) })
   }
 
   /// A trip with its totals; nil if the trip does not exist or is deleted.
   public static func overview(of trip: Trip.ID) -> LiveQuery where Value == TripOverview? {
-    LiveQuery(.overview, tripTopics) { node, _ in try node.store.overview(of: trip) }
+    LiveQuery(.overview, tripTopics, records: { source, _ in try source.overview(of: trip) })
   }
 
   /// All lodging, transportation and activities of a trip in chronological order; items without a time come last.
   public static func timeline(of trip: Trip.ID) -> LiveQuery where Value == [TimelineItem] {
-    LiveQuery(.timeline, tripTopics) { node, _ in try node.store.timeline(of: trip) }
+    LiveQuery(.timeline, tripTopics, records: { source, _ in try source.timeline(of: trip) })
   }
 }
 
@@ -61,14 +62,15 @@ extension LiveQuery<TodayOverview> {
   /// again when the day ends.
   public static var today: LiveQuery {
     let kinds = [Kind.trip, Kind.habit, Kind.habitEntry, Kind.profile] + Kind.owners
-    return LiveQuery(.today, Set(kinds.map { .kind($0.number) })) { try $0.store.today(&$1) }
+    return LiveQuery(.today, Set(kinds.map { .kind($0.number) }), records: { try $0.today(&$1) })
   }
 }
 
 extension LiveQuery<OrganizationList> {
   /// All organizations, in the order in which a picker shows them.
   public static var organizations: LiveQuery {
-    LiveQuery(.organizations, [.kind(Organization.kind.number)]) { node, _ in try node.store.organizations() }
+    LiveQuery(
+      .organizations, [.kind(Organization.kind.number)], records: { source, _ in try source.organizations() })
   }
 }
 
@@ -83,7 +85,7 @@ extension LiveQuery {
   public static func progress(
     of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == [HabitProgress] {
-    LiveQuery(.progress, habitTopics) { try $0.store.progress(of: habits, since: since, now: now, &$1) }
+    LiveQuery(.progress, habitTopics, records: { try $0.progress(of: habits, since: since, now: now, &$1) })
   }
 
   /// A habit and its progress; nil if the habit does not exist or is deleted. A watch reads the progress again when the
@@ -91,7 +93,8 @@ extension LiveQuery {
   public static func progress(
     of habit: Habit.ID, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == HabitProgress? {
-    LiveQuery(.habitProgress, habitTopics) { try $0.store.progress(of: habit, since: since, now: now, &$1) }
+    LiveQuery(
+      .habitProgress, habitTopics, records: { try $0.progress(of: habit, since: since, now: now, &$1) })
   }
 
   private static var habitTopics: Set<Topic> {

@@ -16,6 +16,8 @@ public actor Node {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   nonisolated let clock: any NodeClock
+  /// Where records are read next to the node's queue; nil for a node in memory.
+  nonisolated let readQueue: ReadQueue?
   /// The parts of the node.
   package let core: NodeCore
   /// The number of commands being carried out.
@@ -62,6 +64,7 @@ public actor Node {
       home: home, identity: identity, passphrase: passphrase, store: store, in: environment,
       executor: executor,
       log: log)
+    readQueue = core.readQueue
   }
 
   package var store: Store { core.store }

@@ -44,8 +44,10 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
 enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count
+  case counts
   case fileState
   case files
+  case first
   case habitProgress
   case history
   case massDeletions
@@ -61,6 +63,8 @@ enum LiveQueryName: String, CaseIterable, Sendable {
   case records
   case setting
   case status
+  case summaries
+  case summary
   case syncState
   case timeline
   case today

@@ -8,7 +8,7 @@ import Replication
 extension LiveQuery {
   /// The records that match a query.
   public static func records<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == [Owner] {
-    LiveQuery(.records, [.kind(Owner.kind.number)], records: { try $0.records(query, &$1) })
+    LiveQuery(.records, topics(of: query), records: { try $0.records(query, &$1) })
   }
 
   /// The record with an id; nil if it does not exist, is deleted or is hidden.
@@ -19,7 +19,7 @@ extension LiveQuery {
 
   /// The number of records that match a query.
   public static func count<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == Int {
-    LiveQuery(.count, [.kind(Owner.kind.number)], records: { try $0.count(query, &$1) })
+    LiveQuery(.count, topics(of: query), records: { try $0.count(query, &$1) })
   }
 }
 
@@ -43,7 +43,7 @@ extension LiveQuery {
   /// for await trips in node.watch(.overviews(of: Trip.all)) { … }
   /// ```
   public static func overviews(of trips: Query<Trip>) -> LiveQuery where Value == [TripOverview] {
-    LiveQuery(.overviews, tripTopics, records: { try $0.overviews(of: trips, &$1) })
+    LiveQuery(.overviews, tripTopics.union(topics(of: trips)), records: { try $0.overviews(of: trips, &$1) })
   }
 
   /// A trip with its totals; nil if the trip does not exist or is deleted.
@@ -85,7 +85,9 @@ extension LiveQuery {
   public static func progress(
     of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == [HabitProgress] {
-    LiveQuery(.progress, habitTopics, records: { try $0.progress(of: habits, since: since, now: now, &$1) })
+    LiveQuery(
+      .progress, habitTopics.union(topics(of: habits)),
+      records: { try $0.progress(of: habits, since: since, now: now, &$1) })
   }
 
   /// A habit and its progress; nil if the habit does not exist or is deleted. A watch reads the progress again when the
@@ -99,5 +101,71 @@ extension LiveQuery {
 
   private static var habitTopics: Set<Topic> {
     [.kind(KindNumbers.habit), .kind(KindNumbers.habitEntry), .kind(Kind.profile.number)]
+  }
+}
+
+extension LiveQuery {
+  /// The first record of a query in its order; nil if no record matches.
+  public static func first<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == Owner? {
+    LiveQuery(.first, topics(of: query), records: { try $0.records(query.prefix(1), &$1).first })
+  }
+
+  /// How many records of a query have each value of a property.
+  ///
+  /// ```swift
+  /// let activities = try await node.read(.counts(of: Activity.all, by: \.tripID))
+  /// ```
+  public static func counts<Owner, Group: QueryValue & Hashable>(
+    of query: Query<Owner>, by property: any KeyPath<Owner, Group> & Sendable
+  ) -> LiveQuery where Value == [Group: Int] {
+    LiveQuery(.counts, topics(of: query), records: { try $0.counts(of: query, by: property, &$1) })
+  }
+
+  /// The sum, smallest, greatest and average of a number of the records of a query.
+  ///
+  /// ```swift
+  /// let water = HabitEntry.all.filter(\.habitID == habit.id)
+  /// let litres = try await node.read(.summary(of: \.value, in: water)).sum
+  /// ```
+  public static func summary<Owner, Number: QueryNumber>(
+    of number: any KeyPath<Owner, Number> & Sendable, in query: Query<Owner>
+  ) -> LiveQuery where Value == NumberSummary {
+    LiveQuery(.summary, topics(of: query), records: { try $0.summary(of: number, in: query, &$1) })
+  }
+
+  /// The sum, smallest, greatest and average of a number of the records of a query, for each value of another property.
+  public static func summaries<Owner, Number: QueryNumber, Group: QueryValue & Hashable>(
+    of number: any KeyPath<Owner, Number> & Sendable, in query: Query<Owner>,
+    by property: any KeyPath<Owner, Group> & Sendable
+  ) -> LiveQuery where Value == [Group: NumberSummary] {
+    LiveQuery(
+      .summaries, topics(of: query), records: { try $0.summaries(of: number, in: query, by: property, &$1) })
+  }
+
+  /// The sum, smallest, greatest and average of an amount of money of the records of a query: one summary for each
+  /// currency, sorted by code. That of amounts without a currency comes first.
+  ///
+  /// ```swift
+  /// let unpaid = Lodging.all.filter(\.paid == .none)
+  /// for total in try await node.read(.summary(of: \.cost, in: unpaid)) { show(total.sum, total.currency) }
+  /// ```
+  public static func summary<Owner>(
+    of money: any KeyPath<Owner, Money?> & Sendable, in query: Query<Owner>
+  ) -> LiveQuery where Value == [MoneySummary] {
+    LiveQuery(.summary, topics(of: query), records: { try $0.summary(of: money, in: query, &$1) })
+  }
+
+  /// The summaries of an amount of money by currency, for each value of another property.
+  public static func summaries<Owner, Group: QueryValue & Hashable>(
+    of money: any KeyPath<Owner, Money?> & Sendable, in query: Query<Owner>,
+    by property: any KeyPath<Owner, Group> & Sendable
+  ) -> LiveQuery where Value == [Group: [MoneySummary]] {
+    LiveQuery(
+      .summaries, topics(of: query), records: { try $0.summaries(of: money, in: query, by: property, &$1) })
+  }
+
+  /// The topics of all kinds of records on which a query depends.
+  fileprivate static func topics<Owner>(of query: Query<Owner>) -> Set<Topic> {
+    Set(query.kinds.map { .kind($0.number) })
   }
 }

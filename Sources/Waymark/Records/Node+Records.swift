@@ -17,6 +17,11 @@ extension Node {
     try await read(.record(type, id))
   }
 
+  /// Returns the first record of a query in its order; nil if no record matches.
+  public nonisolated func first<Owner>(_ query: Query<Owner>) async throws -> Owner? {
+    try await read(.first(query))
+  }
+
   /// Returns the number of records that match a query.
   public nonisolated func count<Owner>(_ query: Query<Owner>) async throws -> Int {
     try await read(.count(query))

@@ -12,21 +12,23 @@ import WaymarkTesting
 
 /// Reads that run next to the node's queue.
 struct ReadQueueTests {
-  /// Blocks a queue until a test opens it, for at most a minute.
+  /// Blocks a queue until a test opens it, for at most five minutes.
   private final class Gate: Sendable {
-    private let (began, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    private let (held, began) = AsyncStream<Void>.makeStream()
+    private let release = DispatchSemaphore(value: 0)
 
     func hold() {
-      began.signal()
-      _ = release.wait(timeout: .now() + 60)
+      began.yield()
+      _ = release.wait(timeout: .now() + 300)
     }
-    func waitUntilHeld() async -> Bool {
-      await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-          continuation.resume(returning: self.began.wait(timeout: .now() + 60) == .success)
-        }
+
+    func waitUntilHeld() async throws {
+      _ = try await within(seconds: 300, "the queue to be held") { [held] in
+        for await _ in held { return true }
+        return false
       }
     }
+
     func open() { release.signal() }
   }
 
@@ -39,8 +41,8 @@ struct ReadQueueTests {
     _ = try await alice.save(PackingItem("Tent", in: trip.id))
     let gate = Gate()
     let busy = Task { await alice.withCore { _ in gate.hold() } }
-    try #require(await gate.waitUntilHeld())
-    try await within("reads next to a busy queue") { () async throws -> Void in
+    try await gate.waitUntilHeld()
+    try await within(seconds: 240, "reads next to a busy queue") { () async throws -> Void in
       #expect(try await alice.records(Trip.all).map(\.name) == ["Rome"])
       #expect(try await alice.record(Trip.self, trip.id)?.name == "Rome")
       #expect(try await alice.count(PackingItem.all) == 1)
@@ -70,8 +72,8 @@ struct ReadQueueTests {
         }
       }
     }
-    try #require(await gate.waitUntilHeld())
-    let names = try await within("a read next to a transaction") {
+    try await gate.waitUntilHeld()
+    let names = try await within(seconds: 240, "a read next to a transaction") {
       try await alice.records(Trip.all).map(\.name)
     }
     #expect(names == ["Rome"])

@@ -19,8 +19,10 @@ struct CalmTests {
     switch name {
     case .conflicts: try await expectCalm(node, clock, .conflicts)
     case .count: try await expectCalm(node, clock, .count(Trip.all))
+    case .counts: try await expectCalm(node, clock, .counts(of: Lodging.all, by: \.tripID))
     case .fileState: try await expectCalm(node, clock, .fileState(of: file))
     case .files: try await expectCalm(node, clock, .files(limit: 5))
+    case .first: try await expectCalm(node, clock, .first(Trip.all))
     case .habitProgress: try await expectCalm(node, clock, .progress(of: habit.id))
     case .history: try await expectCalm(node, clock, .history(limit: 5))
     case .massDeletions: try await expectCalm(node, clock, .massDeletions)
@@ -36,6 +38,9 @@ struct CalmTests {
     case .records: try await expectCalm(node, clock, .records(Trip.all.filter(\.startDate >= .now)))
     case .setting: try await expectCalm(node, clock, .setting(.colorScheme))
     case .status: try await expectCalm(node, clock, .status)
+    case .summaries:
+      try await expectCalm(node, clock, .summaries(of: \.cost, in: Lodging.all, by: \.tripID))
+    case .summary: try await expectCalm(node, clock, .summary(of: \.cost, in: Lodging.all))
     case .syncState: try await expectCalm(node, clock, .syncState)
     case .timeline: try await expectCalm(node, clock, .timeline(of: trip.id))
     case .today: try await expectCalm(node, clock, .today)

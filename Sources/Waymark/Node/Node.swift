@@ -8,7 +8,7 @@ import Wire
 /// One device's replication node: its store, keys, circle membership and peers.
 ///
 /// Open one node per app and keep it as long as the app runs. It answers reads from its store at once, regardless of
-/// the network. All of its work runs on a queue of its own.
+/// the network. Its work runs on queues of its own.
 public actor Node {
   /// The directory that holds the node's store and keys.
   public nonisolated let home: Home

@@ -132,6 +132,16 @@ struct ReadQueueTests {
     #expect(store != nil)
   }
 
+  @Test func `after a disk error, a read reports it`() async throws {
+    let home = try TestHome()
+    let alice = try await Node.open(home.home, name: "alice")
+    _ = try await alice.save(Trip(name: "Rome"))
+    #expect(try await alice.records(Trip.all).map(\.name) == ["Rome"])
+    await alice.withCore { $0.replicator.storeFailed(SQLiteError.directoryNotSynced("test")) }
+    #expect(try await refusal { _ = try await alice.records(Trip.all) } == "store_broken")
+    await alice.close()
+  }
+
   @Test func `an unsuitable query fails next to the queue as on it`() async throws {
     let home = try TestHome()
     let alice = try await Node.open(home.home, name: "alice")

@@ -198,8 +198,10 @@ struct Select {
   private struct OrderTerm {
     let sql: String
     var isDescending = false
+    /// Whether the expression can be null. SQLite uses no index for more than one expression of which nulls come last.
+    var isOptional = true
 
-    var sorted: String { "\(sql)\(isDescending ? " DESC" : "") NULLS LAST" }
+    var sorted: String { "\(sql)\(isDescending ? " DESC" : "")\(isOptional ? " NULLS LAST" : "")" }
   }
 
   /// What the expressions of an order are about: a row, or a place whose values are arguments.
@@ -233,7 +235,7 @@ struct Select {
       case .related(let related, let isDescending): terms += self.terms(related, isDescending, subject)
       }
     }
-    return terms + [OrderTerm(sql: subject.id)]
+    return terms + [OrderTerm(sql: subject.id, isOptional: false)]
   }
 
   /// Returns the terms for a component. Text is sorted ignoring case and accents, which decide only between strings that are

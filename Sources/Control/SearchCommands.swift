@@ -24,5 +24,5 @@ package struct ShowToday: PromptCommand {
 
   package init() {}
 
-  package func perform(on node: isolated Node) throws -> TodayOverview { try node.today() }
+  package func perform(on node: isolated Node) throws -> TodayOverview { try node.readOnQueue(.today) }
 }

@@ -153,7 +153,8 @@ package final class Replicator {
   /// Decides which erases by other devices are held.
   func holding(_ now: Now) -> EraseHolding { EraseHolding(device: device, now: now.wall) }
 
-  private static func horizon(_ now: Moment) -> Clock {
+  /// Returns the clock up to which peers' sets are folded at a time of the wall clock.
+  package static func horizon(_ now: Moment) -> Clock {
     Clock(milliseconds: now + Limits.clockDriftMilliseconds)
   }
 }

@@ -217,12 +217,10 @@ package final class HeldErases {
 
   // MARK: What is held
 
-  /// The time at which the first held erase is due; nil if none is held.
-  package var nextDue: Moment? {
-    get throws {
-      try connection.with("SELECT due FROM held_erases ORDER BY due LIMIT 1") { row in
-        try row.step() ? row.integer(0) : nil
-      }
+  /// Returns the time at which the first held erase is due; nil if none is held.
+  package static func nextDue(_ connection: Connection) throws -> Moment? {
+    try connection.with("SELECT due FROM held_erases ORDER BY due LIMIT 1") { row in
+      try row.step() ? row.integer(0) : nil
     }
   }
 

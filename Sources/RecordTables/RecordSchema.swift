@@ -80,7 +80,11 @@ struct RecordSchema {
       ) WITHOUT ROWID;
 
       """
-    if let index = Self.parentIndex(kind) { sql += index.sql }
+    if let index = Self.parentIndex(kind) {
+      sql += index.sql
+    } else if let time = Self.timeColumn(kind) {
+      sql += "CREATE INDEX \(kind.table)_by_time ON \(kind.table)(\(time));\n"
+    }
     for column in kind.fileColumns {
       sql += "CREATE INDEX \(kind.table)_by_\(column.id) ON \(kind.table)(\(column.id))"
       sql += " WHERE \(column.id) IS NOT NULL;\n"
@@ -91,12 +95,28 @@ struct RecordSchema {
     return sql
   }
 
-  /// Returns the index that finds the children of a record; nil for a kind without a parent. Habit entries are also
-  /// sorted by day.
+  /// Returns the column with the time by which lists of a kind are sorted first; nil for a kind whose lists have another
+  /// order.
+  private static func timeColumn(_ kind: Kind) -> String? {
+    let name: String
+    switch kind.order.first {
+    case .tripStart: name = "startDate"
+    case .ascending(let field): name = field
+    case nil: return nil
+    }
+    guard let field = kind.fields.first(where: { $0.name == name }) else { return nil }
+    switch field.type {
+    case .timestamp, .instant, .datedInstant: return field.columns[0].name
+    default: return nil
+    }
+  }
+
+  /// Returns the index that finds the children of a record; nil for a kind without a parent. If lists of the kind are
+  /// sorted by a time first, the index sorts the children by it.
   static func parentIndex(_ kind: Kind) -> (name: String, sql: String)? {
     guard let parent = kind.parentColumns else { return nil }
     let name = "\(kind.table)_by_parent"
-    let time = kind.number == KindNumbers.habitEntry ? ", date" : ""
+    let time = timeColumn(kind).map { ", \($0)" } ?? ""
     return (name, "CREATE INDEX \(name) ON \(kind.table)(\(parent.id)\(time));\n")
   }
 

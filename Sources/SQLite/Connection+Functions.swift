@@ -1,22 +1,17 @@
 internal import CSQLite
 
 extension Connection {
-  /// The SQL function that tells whether a string contains another, ignoring the case of the first string. The second
-  /// string must be in lower case.
+  /// The SQL function that tells whether a string contains another. Both this and the next ignore the case and the accents
+  /// of the first string; the second must be folded, see `foldedText`.
   ///
   /// SQLite's own comparisons ignore the case of ASCII letters only.
-  package static let containsFunction = "contains_ignoring_case"
+  package static let containsFunction = "contains_folded"
 
-  /// The SQL function that tells whether a string begins with another, ignoring the case of the first string. The
-  /// second string must be in lower case.
-  package static let beginsFunction = "begins_ignoring_case"
+  /// The SQL function that tells whether a string begins with another.
+  package static let beginsFunction = "begins_folded"
 
-  /// The SQL function that tells whether a string contains another, ignoring the case and the accents of the first
-  /// string. The second string must be folded; see `foldedText`.
-  package static let foldedContainsFunction = "contains_folded"
-
-  /// The SQL function that returns a string in lower case, for sorting.
-  package static let lowercaseFunction = "lowercase"
+  /// The SQL function that returns a string without its differences of case and accents, for sorting.
+  package static let foldedFunction = "folded"
 
   /// Registers the functions that queries use. Their results depend on nothing but their arguments.
   func addFunctions() throws(SQLiteError) {
@@ -29,7 +24,7 @@ extension Connection {
           else {
             return sqlite3_result_null(context)
           }
-          sqlite3_result_int(context, part.isEmpty || text.lowercased().contains(part) ? 1 : 0)
+          sqlite3_result_int(context, foldedText(foldedText(text), contains: part) ? 1 : 0)
         }, nil, nil, nil), Self.containsFunction)
     try check(
       sqlite3_create_function_v2(
@@ -39,33 +34,23 @@ extension Connection {
           else {
             return sqlite3_result_null(context)
           }
-          sqlite3_result_int(context, text.lowercased().hasPrefix(part) ? 1 : 0)
+          sqlite3_result_int(context, foldedText(text).utf8.starts(with: part.utf8) ? 1 : 0)
         }, nil, nil, nil), Self.beginsFunction)
     try check(
       sqlite3_create_function_v2(
-        handle, Self.foldedContainsFunction, 2, flags, nil,
-        { context, _, arguments in
-          guard let arguments, let text = textArgument(arguments[0]), let part = textArgument(arguments[1])
-          else {
-            return sqlite3_result_null(context)
-          }
-          sqlite3_result_int(context, foldedText(foldedText(text), contains: part) ? 1 : 0)
-        }, nil, nil, nil), Self.foldedContainsFunction)
-    try check(
-      sqlite3_create_function_v2(
-        handle, Self.lowercaseFunction, 1, flags, nil,
+        handle, Self.foldedFunction, 1, flags, nil,
         { context, _, arguments in
           guard let arguments, let text = textArgument(arguments[0]) else {
             return sqlite3_result_null(context)
           }
-          var lower = text.lowercased()
-          lower.withUTF8 { bytes in
+          var folded = foldedText(text)
+          folded.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
               sqlite3_result_text(
                 context, characters.baseAddress, Int32(characters.count), waymark_sqlite3_transient())
             }
           }
-        }, nil, nil, nil), Self.lowercaseFunction)
+        }, nil, nil, nil), Self.foldedFunction)
   }
 }
 

@@ -81,11 +81,18 @@ extension Connection {
     try readOneRow()
   }
 
-  /// Sets up a read-only connection to a store that another process may be writing.
-  package func setUpReader() throws(SQLiteError) {
+  /// Sets up a read-only connection that runs queries while another connection writes, perhaps in another process. It
+  /// never checkpoints.
+  ///
+  /// - Parameter isInterruptible: whether cancelling the current task interrupts the connection's work.
+  package func setUpReader(isInterruptible: Bool) throws(SQLiteError) {
+    try restrictSchema()
+    if isInterruptible { interrupt() }
     try execute("PRAGMA busy_timeout = \(Self.busyMilliseconds)")
-    try setUpReadOnly()
+    try execute("PRAGMA query_only = ON")
+    try execute("PRAGMA temp_store = MEMORY")
     try addFunctions()
+    try readOneRow()
   }
 
   /// Restricts a connection that reads a file made by another program or person. Call this after `setUpReadOnly`.

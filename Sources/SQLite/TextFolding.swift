@@ -1,4 +1,4 @@
-/// Text without its differences of case and accents, for searches: `Café` and `CAFE` both become `cafe`.
+/// Text without its differences of case and accents, for searches and for sorting: `Café` and `CAFE` both become `cafe`.
 ///
 /// The accents of Latin letters are removed; the letters of other scripts only become lower case. A table is used
 /// instead of Foundation, because the function runs for every text of a store.

@@ -13,6 +13,8 @@ package struct RecordQuery: Hashable, Sendable {
   /// any id.
   package var idDigits: String?
   package var order: [Order] = []
+  /// The place in the order after which the result begins; nil for the beginning.
+  package var cursor: Cursor?
   package var visibleOnly = true
   package var limit: Int?
   package var offset = 0
@@ -35,6 +37,10 @@ package struct RecordQuery: Hashable, Sendable {
     case part(Part, Test)
     /// The id of the record is one of these.
     case ids([RecordID])
+    /// The component refers to a record that a query selects.
+    case refers(Part, RecordQuery)
+    /// A record that a query selects refers to the record by this component.
+    case isReferenced(RecordQuery, Part)
     case all([Condition])
     case any([Condition])
     case not(Condition)
@@ -69,12 +75,10 @@ package struct RecordQuery: Hashable, Sendable {
     case atMost(ColumnValue)
     case above(ColumnValue)
     case below(ColumnValue)
-    /// The component is text with this prefix, ignoring case.
+    /// The component is text with this prefix, ignoring case and accents.
     case begins(with: String)
-    /// The component is text that contains this text, ignoring case.
-    case contains(String)
     /// The component is text that contains this text, ignoring case and accents.
-    case containsFolded(String)
+    case contains(String)
     case isNull
   }
 
@@ -84,5 +88,26 @@ package struct RecordQuery: Hashable, Sendable {
     case descending(FieldNumber, part: Int = 0)
     /// Trips by their own start, or else by the start of their first item; trips without either come last.
     case tripStart
+    /// By a component of another record, to which the record refers.
+    case related(RelatedPart, isDescending: Bool)
+  }
+
+  /// A component of the visible record to which a component of another record refers.
+  package struct RelatedPart: Hashable, Sendable {
+    package let reference: Part
+    package let kind: KindNumber
+    package let part: Part
+
+    package init(reference: Part, kind: KindNumber, part: Part) {
+      (self.reference, self.kind, self.part) = (reference, kind, part)
+    }
+  }
+
+  /// The place of a record in an order, which follows from its id and its fields. The record need not exist any more.
+  package struct Cursor: Hashable, Sendable {
+    package let id: RecordID
+    package let fields: [FieldNumber: Value]
+
+    package init(id: RecordID, fields: [FieldNumber: Value]) { (self.id, self.fields) = (id, fields) }
   }
 }

@@ -33,27 +33,56 @@ struct Select {
 
   /// Returns the SQL that selects the records of a query, and its arguments; nil if the query can't match anything.
   func sql(_ query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
-    guard let (condition, found) = condition(query) else { return nil }
-    let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
-    let order = order(query.order).joined(separator: ", ")
-    return (
-      "\(sql(condition)) ORDER BY \(order) LIMIT ?\(arguments.count - 1) OFFSET ?\(arguments.count)",
-      arguments
-    )
+    var arguments: [ColumnValue] = []
+    guard let condition = condition(query, &arguments) else { return nil }
+    let order = order(query.order, in: .row).map(\.sorted).joined(separator: ", ")
+    return ("\(sql(condition)) ORDER BY \(order) \(page(query, &arguments))", arguments)
   }
 
   /// Returns the SQL that counts the records of a query, and its arguments; nil if the query can't match anything.
   func sql(counting query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
-    guard let (condition, found) = condition(query) else { return nil }
-    let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
+    var arguments: [ColumnValue] = []
+    guard let condition = condition(query, &arguments) else { return nil }
     return (
-      "SELECT count(*) FROM (SELECT 1 FROM \(source) r WHERE \(others)\(condition)"
-        + " LIMIT ?\(arguments.count - 1) OFFSET ?\(arguments.count))", arguments
+      "SELECT count(*) FROM (SELECT 1 FROM \(source) r WHERE \(others)\(condition) "
+        + "\(page(query, &arguments)))", arguments
     )
   }
 
-  private func condition(_ query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
+  /// Returns the SQL that selects columns of the records of a query; nil if the query can't match anything.
+  private func sql(
+    selecting columns: [String], _ query: RecordQuery, _ arguments: inout [ColumnValue]
+  ) -> String? {
+    guard let condition = condition(query, &arguments) else { return nil }
+    let rows = "SELECT \(columns.joined(separator: ", ")) FROM \(source) r WHERE \(others)\(condition)"
+    // The order decides only which records a page has.
+    guard query.limit != nil || query.offset > 0 else { return rows }
+    let order = order(query.order, in: .row).map(\.sorted).joined(separator: ", ")
+    return "\(rows) ORDER BY \(order) \(page(query, &arguments))"
+  }
+
+  /// Returns the SQL that counts the records of a query by the components of a field, and selects the components of
+  /// another field with them; nil if the query can't match anything.
+  func sql(
+    counting query: RecordQuery, by group: Field?, of value: Field?
+  ) -> (sql: String, arguments: [ColumnValue])? {
     var arguments: [ColumnValue] = []
+    let names = [group, value].flatMap { $0?.columns.map(\.name) ?? [] }
+    let columns = names.enumerated().map { "r.\($0.element) AS c\($0.offset)" }
+    guard let rows = sql(selecting: columns.isEmpty ? ["1"] : columns, query, &arguments) else { return nil }
+    let groups = names.indices.map { "c\($0)" }.joined(separator: ", ")
+    return (
+      "SELECT count(*)\(groups.isEmpty ? "" : ", \(groups)") FROM (\(rows))"
+        + (groups.isEmpty ? "" : " GROUP BY \(groups)"), arguments
+    )
+  }
+
+  private func page(_ query: RecordQuery, _ arguments: inout [ColumnValue]) -> String {
+    arguments += [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
+    return "LIMIT ?\(arguments.count - 1) OFFSET ?\(arguments.count)"
+  }
+
+  private func condition(_ query: RecordQuery, _ arguments: inout [ColumnValue]) -> String? {
     var terms: [String] = []
     if query.visibleOnly { terms.append("(\(visible))") }
     if let digits = query.idDigits {
@@ -67,7 +96,8 @@ struct Select {
       guard let term = sql(condition, &arguments) else { return nil }
       terms.append(term)
     }
-    return (terms.isEmpty ? "1" : terms.joined(separator: " AND "), arguments)
+    if let cursor = query.cursor { terms.append(isAfter(cursor, query.order, &arguments)) }
+    return terms.isEmpty ? "1" : terms.joined(separator: " AND ")
   }
 
   private func ends(_ digits: String, _ arguments: inout [ColumnValue]) -> String {
@@ -82,6 +112,20 @@ struct Select {
     case .ids(let ids):
       guard !ids.isEmpty else { return nil }
       return "r.id IN (\(list(ids.map { .blob($0.bytes) }, &arguments)))"
+    case .refers(let part, let query):
+      guard let column = column(part.field, part.index),
+        let ids = Select(query.kind, schema).sql(selecting: ["r.id"], query, &arguments)
+      else { return nil }
+      let kinds = self.kindColumn(part).map { " AND \($0) = \(query.kind.rawValue)" } ?? ""
+      return "(\(column) IN (\(ids))\(kinds))"
+    case .isReferenced(let query, let part):
+      let other = Select(query.kind, schema)
+      guard let column = other.column(part.field, part.index) else { return nil }
+      var query = query
+      if other.kindColumn(part) != nil {
+        query.conditions.append(.init(part.field, .equals(.integer(Int64(number.rawValue)))))
+      }
+      return other.sql(selecting: [column], query, &arguments).map { "r.id IN (\($0))" }
     case .all(let conditions):
       var terms: [String] = []
       for condition in conditions {
@@ -118,11 +162,9 @@ struct Select {
     case .below(let value): return "\(column) < \(argument(value))"
     case .isNull: return "\(column) IS NULL"
     case .begins(let prefix):
-      return "\(Connection.beginsFunction)(\(column), \(argument(.text(prefix.lowercased()))))"
+      return "\(Connection.beginsFunction)(\(column), \(argument(.text(foldedText(prefix)))))"
     case .contains(let text):
-      return "\(Connection.containsFunction)(\(column), \(argument(.text(text.lowercased()))))"
-    case .containsFolded(let text):
-      return "\(Connection.foldedContainsFunction)(\(column), \(argument(.text(foldedText(text)))))"
+      return "\(Connection.containsFunction)(\(column), \(argument(.text(foldedText(text)))))"
     }
   }
 
@@ -144,41 +186,131 @@ struct Select {
 
   private static let argumentsMax = 1_000
 
-  private func order(_ order: [RecordQuery.Order]) -> [String] {
-    // The record “None” represents the absence of an organization and comes before all others.
-    let none = hexadecimal(FixedRecords.none.id.bytes)
-    var terms = number == FixedRecords.none.kind ? ["r.id <> x'\(none)'"] : []
-    for item in order {
-      switch item {
-      case .ascending(let field, let part): terms += self.terms(field, part, "")
-      case .descending(let field, let part):
-        terms += self.terms(field, part, " DESC")
-      case .tripStart where number == KindNumbers.trip:
-        let first = "(SELECT s.first_start FROM trip_summaries s WHERE s.trip = r.id)"
-        terms.append("coalesce(r.start_date, \(first)) NULLS LAST")
-      case .tripStart: break
+  /// Returns the column with the kind of the record to which a component refers; nil if the field is a reference to one
+  /// kind only.
+  private func kindColumn(_ part: RecordQuery.Part) -> String? {
+    kind?.field(part.field)?.type == .owner ? column(part.field, 0) : nil
+  }
+
+  // MARK: Order
+
+  /// An expression to sort by. Nulls come last in either direction.
+  private struct OrderTerm {
+    let sql: String
+    var isDescending = false
+    /// Whether the expression can be null. SQLite uses no index for more than one expression of which nulls come last.
+    var isOptional = true
+
+    var sorted: String { "\(sql)\(isDescending ? " DESC" : "")\(isOptional ? " NULLS LAST" : "")" }
+  }
+
+  /// What the expressions of an order are about: a row, or a place whose values are arguments.
+  private enum OrderSubject {
+    case row
+    case place(id: String, [FieldNumber: [String]])
+
+    var id: String {
+      switch self {
+      case .row: "r.id"
+      case .place(let id, _): id
       }
     }
-    return terms + ["r.id"]
   }
 
-  /// Returns the sort terms for a component. Text is sorted ignoring case; case decides only between strings that
-  /// are otherwise equal.
-  private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
-    guard let column = column(field, part) else { return [] }
-    // Amounts are stored as text and sorted as numbers.
-    if kind?.field(field)?.type == .money, part == 0 {
-      return ["CAST(\(column) AS REAL)\(direction) NULLS LAST"]
+  /// Returns the expressions by which a query sorts, for a row or for a place in the order. Only the id, which comes last,
+  /// is different for each record.
+  private func order(_ order: [RecordQuery.Order], in subject: OrderSubject) -> [OrderTerm] {
+    // The record “None” represents the absence of an organization and comes before all others.
+    let none = hexadecimal(FixedRecords.none.id.bytes)
+    var terms = number == FixedRecords.none.kind ? [OrderTerm(sql: "(\(subject.id) <> x'\(none)')")] : []
+    for item in order {
+      switch item {
+      case .ascending(let field, let part): terms += self.terms(field, part, false, subject)
+      case .descending(let field, let part): terms += self.terms(field, part, true, subject)
+      case .tripStart where number == KindNumbers.trip:
+        let first = "(SELECT s.first_start FROM trip_summaries s WHERE s.trip = \(subject.id))"
+        let start = component(Kind.trip.number("startDate"), 0, subject) ?? "NULL"
+        terms.append(OrderTerm(sql: "coalesce(\(start), \(first))"))
+      case .tripStart: break
+      case .related(let related, let isDescending): terms += self.terms(related, isDescending, subject)
+      }
     }
-    let isText = kind?.field(field)?.columns[part].type == .text
-    return (isText ? ["\(Connection.lowercaseFunction)(\(column))\(direction) NULLS LAST"] : [])
-      + ["\(column)\(direction) NULLS LAST"]
+    return terms + [OrderTerm(sql: subject.id, isOptional: false)]
   }
 
-  private func column(_ field: FieldNumber, _ part: Int) -> String? {
-    if field == RecordQuery.Part.id.field { return "r.id" }
+  /// Returns the terms for a component. Text is sorted ignoring case and accents, which decide only between strings that are
+  /// otherwise equal.
+  private func terms(
+    _ field: FieldNumber, _ part: Int, _ isDescending: Bool, _ subject: OrderSubject
+  ) -> [OrderTerm] {
+    guard let component = component(field, part, subject) else { return [] }
+    return keys(field, part, component).map { OrderTerm(sql: $0, isDescending: isDescending) }
+  }
+
+  /// Returns the terms for a component of the record to which another component refers.
+  private func terms(
+    _ related: RecordQuery.RelatedPart, _ isDescending: Bool, _ subject: OrderSubject
+  ) -> [OrderTerm] {
+    let other = Select(related.kind, schema)
+    guard let reference = component(related.reference.field, related.reference.index, subject),
+      let kind = other.kind, let column = other.column(related.part.field, related.part.index, of: "o")
+    else { return [] }
+    return other.keys(related.part.field, related.part.index, column).map { key in
+      OrderTerm(
+        sql: "(SELECT \(key) FROM \(other.source) o WHERE o.id = \(reference)"
+          + " AND \(schema.isVisible(kind, "o")))",
+        isDescending: isDescending)
+    }
+  }
+
+  /// Returns the expressions by which a component is sorted.
+  private func keys(_ field: FieldNumber, _ part: Int, _ component: String) -> [String] {
+    // Amounts are stored as text and sorted as numbers.
+    if kind?.field(field)?.type == .money, part == 0 { return ["CAST(\(component) AS REAL)"] }
+    let isText = kind?.field(field)?.columns[part].type == .text
+    return (isText ? ["\(Connection.foldedFunction)(\(component))"] : []) + [component]
+  }
+
+  private func component(_ field: FieldNumber, _ part: Int, _ subject: OrderSubject) -> String? {
+    guard let column = column(field, part) else { return nil }
+    switch subject {
+    case .row: return column
+    case .place(let id, let values):
+      if field == RecordQuery.Part.id.field { return id }
+      return values[field]?[part] ?? "NULL"
+    }
+  }
+
+  /// Returns the condition that a row comes after a place in an order.
+  private func isAfter(
+    _ cursor: RecordQuery.Cursor, _ order: [RecordQuery.Order], _ arguments: inout [ColumnValue]
+  ) -> String {
+    func argument(_ value: ColumnValue) -> String {
+      arguments.append(value)
+      return "?\(arguments.count)"
+    }
+    var values: [FieldNumber: [String]] = [:]
+    for field in kind?.fields ?? [] where order.contains(where: { $0.field == field.number }) {
+      values[field.number] = cursor.fields[field.number].flatMap { field.type.columns(of: $0) }?.map(argument)
+    }
+    let place = OrderSubject.place(id: argument(.blob(cursor.id.bytes)), values)
+    var condition = "0"
+    // From the last term to the first: a row is after the place by a term, or equal in it and after by the next.
+    for (row, place) in zip(self.order(order, in: .row), self.order(order, in: place)).reversed() {
+      let after =
+        "\(row.sql) \(row.isDescending ? "<" : ">") \(place.sql)"
+        + " OR \(row.sql) IS NULL AND \(place.sql) IS NOT NULL"
+      condition = "(\(after) OR \(row.sql) IS \(place.sql) AND \(condition))"
+    }
+    return condition
+  }
+
+  // MARK: Columns
+
+  private func column(_ field: FieldNumber, _ part: Int, of alias: String = "r") -> String? {
+    if field == RecordQuery.Part.id.field { return "\(alias).id" }
     guard let columns = kind?.field(field)?.columns, columns.indices.contains(part) else { return nil }
-    return "r.\(columns[part].name)"
+    return "\(alias).\(columns[part].name)"
   }
 
   /// Returns the first and the last id that begin with the given hexadecimal digits; nil for an invalid prefix.
@@ -190,5 +322,16 @@ struct Select {
       let last = bytesFromHexadecimal(prefix + String(repeating: "f", count: missing))
     else { return nil }
     return (first, last)
+  }
+}
+
+extension RecordQuery.Order {
+  /// The field of the record whose value decides its place in the order.
+  fileprivate var field: FieldNumber {
+    switch self {
+    case .ascending(let field, _), .descending(let field, _): field
+    case .tripStart: Kind.trip.number("startDate")
+    case .related(let related, _): related.reference.field
+    }
   }
 }

@@ -88,9 +88,6 @@ extension Store {
 
   // MARK: Held erases
 
-  /// The time at which the first held erase is due; nil if none is held.
-  package var nextHeldErase: Moment? { get throws { try fold.heldErases.nextDue } }
-
   /// Applies the held erases that are due by a time: their records lose their values, as by any erase.
   ///
   /// - Returns: the report; nil if none is due.
@@ -234,4 +231,9 @@ extension Store {
       stretch.branch == place.branch && stretch.last >= UInt64(bitPattern: place.sequence)
     }
   }
+}
+
+extension RecordSource {
+  /// The time at which the first held erase is due; nil if none is held.
+  package var nextHeldErase: Moment? { get throws { try HeldErases.nextDue(connection) } }
 }

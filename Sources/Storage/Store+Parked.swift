@@ -6,7 +6,7 @@ import Wire
 
 /// Lookups of parked sets, which run after each commit. Usually no set is parked at all. But a member can send any
 /// number of sets with future clocks, so the lookups must not scan.
-extension Store {
+extension RecordSource {
   /// The clock of the parked set that is due first; nil if none is parked.
   package var nextParkedClock: Clock? {
     get throws { try earliestParked("clock >= ?1", 0) ?? earliestParked("clock < ?1", 0) }
@@ -31,6 +31,9 @@ extension Store {
     }
   }
 
+}
+
+extension Store {
   /// Returns the numbers of the parked sets with a clock up to the horizon, ascending.
   func parkedNumbers(through horizon: Clock) throws -> [Int64] {
     let sql = """

@@ -13,7 +13,7 @@ extension Store {
   ///   `StoreError.newerSchema` and `StoreError.formerFormat`; and the errors of the closure.
   package static func reading<Result>(path: String, _ body: (Store) throws -> Result) throws -> Result {
     let connection = try Connection(.existingFileReadOnly(path))
-    try connection.setUpReader()
+    try connection.setUpReader(isInterruptible: true)
     return try connection.reading {
       let version = try schemaVersion(connection)
       guard version <= StoreLayout.version else {

@@ -2,12 +2,12 @@
 
 import LogStorage
 package import RecordTables
-import Records
+package import Records
 package import Replication
 import SQLite
 package import Wire
 
-extension Store {
+extension RecordSource {
   // MARK: Records
 
   /// Returns a record, whether visible or not; nil if the record was never written.
@@ -32,6 +32,34 @@ extension Store {
       for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
       return try row.step() ? Int(row.integer(0)) : 0
     }
+  }
+
+  /// Counts the records that match a query by the values of up to two fields.
+  ///
+  /// - Parameter body: called for each combination of values, with the number of records that have it. A field that is not
+  ///   given has the value null.
+  package func forEachCount(
+    _ query: RecordQuery, by group: Field?, of value: Field?,
+    _ body: (Int, _ group: Value, _ value: Value) throws -> Void
+  ) throws {
+    guard let (sql, arguments) = Select(query.kind, schema).sql(counting: query, by: group, of: value) else {
+      return
+    }
+    try connection.with(sql) { row in
+      for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
+      while try row.step() {
+        let found = Self.value(of: group, in: row, at: 1)
+        let other = Self.value(of: value, in: row, at: 1 + (group?.columns.count ?? 0))
+        try body(Int(row.integer(0)), found, other)
+      }
+    }
+  }
+
+  private static func value(of field: Field?, in row: borrowing Statement, at column: Int) -> Value {
+    guard let field else { return .null }
+    var columns: [ColumnValue] = []
+    for index in field.columns.indices { columns.append(row.value(column + index)) }
+    return field.type.value(from: columns[...]) ?? .null
   }
 
   /// Calls `body` for each record that matches a query. Records are read one by one, so that they need not fit in
@@ -85,15 +113,6 @@ extension Store {
     }
   }
 
-  /// Returns the stamp of each cell of a record. Cells of seeds are left out.
-  package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
-    var result: [FieldNumber: Stamp] = [:]
-    for (field, number) in row.stamps.cells where number != 0 {
-      result[field] = try fold.causality.origin(number).stamp
-    }
-    return result
-  }
-
   /// Returns the number of visible records of each kind. Untouched seeds are not counted.
   package func visibleCounts() throws -> [KindNumber: Int] {
     var counts: [KindNumber: Int] = [:]
@@ -145,6 +164,17 @@ extension Store {
 }
 
 extension Store {
+  /// Returns the stamp of each cell of a record. Cells of seeds are left out.
+  package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
+    var result: [FieldNumber: Stamp] = [:]
+    for (field, number) in row.stamps.cells where number != 0 {
+      result[field] = try fold.causality.origin(number).stamp
+    }
+    return result
+  }
+}
+
+extension RecordSource {
   /// Returns the stored summaries by trip. A trip that never had items has none.
   package func tripSummaries() throws -> [RecordID: TripSummary] {
     let sql = """

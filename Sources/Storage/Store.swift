@@ -11,7 +11,7 @@ package import Wire
 ///
 /// Synchronous, owned by the node's actor, and not thread-safe. Each modification is one transaction: once the call
 /// returns, the modification is durable; if the call throws, nothing has changed.
-package final class Store {
+package final class Store: RecordSource {
   // `Backups` and `Verification` use the following three. All others use the methods of the store, which keep what is
   // in memory equal to the tables.
   package let connection: Connection
@@ -19,6 +19,9 @@ package final class Store {
   package let fold: Fold
   /// The bytes of attachments and pictures, which are not in the database.
   package let files: FileStore
+  /// The file of the store, which a `RecordReader` can read at the same time; nil if the store is not a file on the
+  /// machine's disk.
+  package let path: String?
   /// The kinds of records that the store knows.
   package var schema: Schema { fold.schema }
   /// The device that owns the store; sets that it wrote are never parked. Nil if the store has no owner, as in
@@ -55,7 +58,7 @@ package final class Store {
     // the name of the write-ahead log, and with it everything committed from now on.
     try Directory.syncNames(ofDatabase: path)
     try self.init(
-      connection, lock: lock, files: Self.files(nextTo: path), adding: apps, refolds: refolds)
+      connection, path: path, lock: lock, files: Self.files(nextTo: path), adding: apps, refolds: refolds)
   }
 
   /// The folder `files` next to the database.
@@ -94,10 +97,11 @@ package final class Store {
   }
 
   private init(
-    _ connection: Connection, lock: consuming StoreLock?, files: FileStore = FileStore(MemoryDisk()),
-    adding apps: [KnownApp] = [], refolds: Bool = false
+    _ connection: Connection, path: String? = nil, lock: consuming StoreLock?,
+    files: FileStore = FileStore(MemoryDisk()), adding apps: [KnownApp] = [], refolds: Bool = false
   ) throws {
     self.connection = connection
+    self.path = path
     self.files = files
     self.lock = lock
     // Anything that can be read from the store may be sent to other devices, so it must be durable first.
@@ -120,6 +124,7 @@ package final class Store {
   /// Creates a store over tables that are only read.
   init(reading connection: Connection, _ schema: Schema, files: FileStore) throws {
     self.connection = connection
+    path = nil
     self.files = files
     lock = nil
     logs = try ChangeSetLogs(connection)

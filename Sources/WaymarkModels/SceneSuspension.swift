@@ -11,6 +11,8 @@ public protocol Suspendable: Sendable {
   func resume() async throws
 }
 
+extension Node: Suspendable {}
+
 /// Suspends a node when its app enters the background, and resumes it when the app returns.
 ///
 /// Calls are carried out one after the other. An app that comes and goes quickly is taken to the state that it asked for

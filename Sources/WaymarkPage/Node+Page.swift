@@ -14,7 +14,7 @@ extension Node {
     let history = try await OperationPage.pages(of: newest.newest, on: self)
     // From here on, nothing waits, so everything is of one moment. What may be named is decided last.
     let open = try OpenRecords(self)
-    let (references, categories) = (try TripReferences(self), try records(HabitCategory.all))
+    let (references, categories) = (try TripReferences(self), try readOnQueue(.records(HabitCategory.all)))
     let byKey = Dictionary(categories.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
     let status = open.shown(try status())
     return PageDocument(
@@ -22,10 +22,10 @@ extension Node {
       status: status,
       conflicts: Array(
         try conflicts().filter { open.contains($0.kind, $0.record) }.prefix(PageDocument.conflictsMax)),
-      habits: try read(.progress(of: Habit.all)).map { HabitPage($0, byKey) },
-      trips: try read(.overviews(of: Trip.all)).map { overview in
+      habits: try readOnQueue(.progress(of: Habit.all)).map { HabitPage($0, byKey) },
+      trips: try readOnQueue(.overviews(of: Trip.all)).map { overview in
         TripPage(
-          overview, try read(.timeline(of: overview.id)), references,
+          overview, try readOnQueue(.timeline(of: overview.id)), references,
           hasDetails: !overview.trip.isProtected)
       },
       history: history.map { open.shown($0) }, hasMoreHistory: newest.hasMore,
@@ -36,11 +36,11 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if there is no such trip.
   public func pageDocument(of trip: Trip.ID) throws -> PageDocument {
-    guard let overview = try read(.overview(of: trip)) else {
+    guard let overview = try readOnQueue(.overview(of: trip)) else {
       throw WaymarkError.notFound("trip", trip.uuidString)
     }
     let page = TripPage(
-      overview, try read(.timeline(of: trip)), try TripReferences(self), hasDetails: true)
+      overview, try readOnQueue(.timeline(of: trip)), try TripReferences(self), hasDetails: true)
     return PageDocument(
       generated: Date(milliseconds: wall()), today: try PageDocument.today(on: self), deviceName: nil,
       status: nil,
@@ -51,7 +51,7 @@ extension Node {
 
 extension PageDocument {
   fileprivate static func today(on node: isolated Node) throws -> Day {
-    DayCount(try node.profile()).day(at: Date(milliseconds: node.wall()))
+    DayCount(try node.readOnQueue(.profile)).day(at: Date(milliseconds: node.wall()))
   }
 
   fileprivate static func kinds(on node: isolated Node) -> [KindName] {

@@ -12,12 +12,13 @@ struct OpenRecords {
   private var hidden: Set<UUID> = []
 
   init(_ node: isolated Node) throws {
-    let trips = try node.records(Trip.all) + node.deleted(Trip.self).map(\.record)
+    let trips = try node.readOnQueue(.records(Trip.all)) + node.deleted(Trip.self).map(\.record)
     let open = Set(trips.filter { !$0.isProtected }.map(\.id))
     let items =
       try Self.all(Lodging.self, node) + Self.all(Transportation.self, node) + Self.all(Activity.self, node)
     let openItems = Set(items.filter { open.contains($0.tripID) }.map { $0.id })
-    let attachments = try node.records(Attachment.all) + node.deleted(Attachment.self).map(\.record)
+    let attachments =
+      try node.readOnQueue(.records(Attachment.all)) + node.deleted(Attachment.self).map(\.record)
     let openAttachments = attachments.filter { $0.parent.map { openItems.contains($0.id) } ?? false }
     ids = open.union(openItems).union(openAttachments.map(\.id))
 
@@ -25,7 +26,8 @@ struct OpenRecords {
       Set(items.filter { open.contains($0.tripID) == isOpen }.compactMap { $0.organizationID })
     }
     hidden = organizations(false).subtracting(organizations(true))
-    let known = try node.records(Organization.all) + node.deleted(Organization.self).map(\.record)
+    let known =
+      try node.readOnQueue(.records(Organization.all)) + node.deleted(Organization.self).map(\.record)
     func addresses(_ isHidden: Bool) -> Set<UUID> {
       let places = items.filter { open.contains($0.tripID) != isHidden }.compactMap(\.placeAddressID)
       return Set(known.filter { hidden.contains($0.id) == isHidden }.compactMap(\.addressID) + places)
@@ -36,7 +38,7 @@ struct OpenRecords {
   private static func all<Owner: TripItem>(
     _ type: Owner.Type, _ node: isolated Node
   ) throws -> [any TripItem] {
-    try node.records(Owner.all) + node.deleted(type).map(\.record)
+    try node.readOnQueue(.records(Owner.all)) + node.deleted(type).map(\.record)
   }
 
   /// Whether a record may be named.

@@ -9,10 +9,11 @@ struct TripReferences {
   private let files: [Attachment.Parent: [TripPage.File]]
 
   init(_ node: isolated Node) throws {
-    organizations = try node.read(.organizations)
+    organizations = try node.readOnQueue(.organizations)
     addresses = Dictionary(
-      try node.records(Address.all).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    let attachments = try node.records(Attachment.all).filter { $0.parent != nil }
+      try node.readOnQueue(.records(Address.all)).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }
+    )
+    let attachments = try node.readOnQueue(.records(Attachment.all)).filter { $0.parent != nil }
     files = Dictionary(grouping: attachments) { $0.parent }.reduce(into: [:]) { files, group in
       guard let parent = group.key else { return }
       files[parent] = group.value.map { TripPage.File(name: $0.fileName, size: $0.fileSize) }

@@ -83,7 +83,7 @@ package struct Search {
   /// Returns the condition that a searched field contains the text. An organization also matches with its address,
   /// which is not shown as a record of its own.
   private func condition(_ kind: Kind) throws -> RecordQuery.Condition? {
-    var terms = kind.searchedFields.map { RecordQuery.Condition($0.number, .containsFolded(text)) }
+    var terms = kind.searchedFields.map { RecordQuery.Condition($0.number, .contains(text)) }
     if let reference = kind.addressField {
       let addresses = try addresses().map { ColumnValue.blob($0.key.id.bytes) }
       if !addresses.isEmpty { terms.append(.init(reference.number, .isOne(of: addresses))) }
@@ -94,7 +94,7 @@ package struct Search {
   private func addresses() throws -> [RecordRow] {
     var query = RecordQuery(Kind.address.number)
     query.conditions = [
-      .any(Kind.address.searchedFields.map { .init($0.number, .containsFolded(text)) })
+      .any(Kind.address.searchedFields.map { .init($0.number, .contains(text)) })
     ]
     return try store.records(query)
   }

@@ -5,7 +5,7 @@ package import Replication
 package import Storage
 package import Wire
 
-extension Store {
+extension RecordSource {
   /// Returns the record with an id; nil if it is not visible.
   package func visible(_ kind: Kind, _ id: RecordID) throws -> RecordRow? {
     try record(RecordKey(kind: kind.number, id: id)).flatMap { $0.isVisible ? $0 : nil }
@@ -46,6 +46,9 @@ extension Store {
     return parts.compactMap(\.self).joined(separator: " ")
   }
 
+}
+
+extension Store {
   /// Returns the device that wrote the value that a field has; nil if the value comes from a seed.
   package func author(of key: RecordKey, field: FieldNumber) throws -> DeviceKey? {
     try record(key).flatMap { try origins(of: $0)[field]?.device }
@@ -56,7 +59,7 @@ extension RecordRow {
   package func text(_ field: FieldNumber) -> String? { self[field]?.asText }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns the profile record, which every store has.
   package func heldProfile() throws -> RecordRow {
     guard let profile = try record(FixedRecords.profile) else {

@@ -12,19 +12,19 @@ public struct Condition<Owner: Record>: Hashable, Sendable {
   init(_ term: QueryTerm) { self.term = term }
 
   init(_ property: PartialKeyPath<Owner>, _ test: RecordQuery.Test) {
-    term = Owner.fields.part(property).map { .fixed(.part($0, test)) } ?? .unsupported("\(property)")
+    term = Owner.fields.part(property).map { .fixed(.part($0, test)) } ?? .unusable(.notStored("\(property)"))
   }
 
   init(_ property: PartialKeyPath<Owner>, _ test: NowTest) {
-    term = Owner.fields.part(property).map { .now($0, test) } ?? .unsupported("\(property)")
+    term = Owner.fields.part(property).map { .now($0, test) } ?? .unusable(.notStored("\(property)"))
   }
 
-  /// Matches records whose property contains a text, regardless of case.
+  /// Matches records whose property contains a text, regardless of case and of accents: `sao` matches “São”.
   public static func contains(_ property: KeyPath<Owner, String>, _ text: String) -> Condition {
     Condition(property, .contains(text))
   }
 
-  /// Matches records whose property begins with a text, regardless of case.
+  /// Matches records whose property begins with a text, regardless of case and of accents.
   public static func begins(_ property: KeyPath<Owner, String>, with text: String) -> Condition {
     Condition(property, .begins(with: text))
   }

@@ -1,5 +1,5 @@
 public import Foundation
-import Records
+package import Records
 import Replication
 import Storage
 
@@ -22,73 +22,74 @@ import Storage
 /// sort order, records come in list order: trips and items by time, organizations by name with None first, and habits
 /// and categories in the order that the user gave them.
 public struct Query<Owner: Record>: Hashable, Sendable {
-  private var terms: [QueryTerm] = []
-  private var order: [RecordQuery.Order]?
-  /// The first property in a call of `sorted` that can't be used to sort; nil if there is none.
-  private var unsupported: String?
-  private var limit: Int?
-  private var offset = 0
+  var plan = QueryPlan(Owner.kind)
 
   init() {}
 
   /// Returns the query restricted to records that also meet a condition.
   public func filter(_ condition: Condition<Owner>) -> Query {
     var query = self
-    query.terms.append(condition.term)
+    query.plan.terms.append(condition.term)
     return query
   }
 
   /// Sorts by a property. Records that are equal in the properties from earlier calls are sorted by this one; records
   /// whose property is nil come last.
   ///
-  /// A sort order replaces the list order. Text is sorted alphabetically, regardless of case.
+  /// A sort order replaces the list order. Text is sorted alphabetically, regardless of case and of accents.
   public func sorted<Property: QueryValue>(
     by property: KeyPath<Owner, Property>, order direction: SortOrder = .forward
   ) -> Query {
     var query = self
     guard let part = Owner.fields.part(property) else {
-      query.unsupported = unsupported ?? "\(property)"
+      query.plan.unusable = plan.unusable ?? .notStored("\(property)")
       return query
     }
     let term: RecordQuery.Order =
       direction == .forward
       ? .ascending(part.field, part: part.index) : .descending(part.field, part: part.index)
-    query.order = (query.order ?? []) + [term]
+    query.plan.order = (plan.order ?? []) + [term]
     return query
   }
 
   /// Limits the result to at most this many records.
   public func prefix(_ count: Int) -> Query {
     var query = self
-    query.limit = max(0, min(count, limit ?? .max))
+    query.plan.limit = max(0, min(count, plan.limit ?? .max))
     return query
   }
 
   /// Skips this many records at the beginning of the result. Followed by ``prefix(_:)``, this selects a page.
   public func dropFirst(_ count: Int) -> Query {
     var query = self
-    query.offset += max(0, count)
-    query.limit = limit.map { max(0, $0 - max(0, count)) }
+    query.plan.offset += max(0, count)
+    query.plan.limit = plan.limit.map { max(0, $0 - max(0, count)) }
     return query
   }
 
-  /// Returns the query in the form that the store runs.
+  /// Skips all records up to a record in the order of the query, and that record itself. Followed by ``prefix(_:)``, this
+  /// selects the next page:
   ///
-  /// - Throws: ``WaymarkError`` for a key path that is not a stored property.
-  func stored(_ now: Moment) throws -> RecordQuery {
-    if let unsupported { throw QueryTerm.unsupported(unsupported) }
-    var query = RecordQuery(listing: Owner.kind)
-    query.conditions = try terms.map { try $0.condition(now) }
-    if let order { query.order = order }
-    query.limit = limit
-    query.offset = offset
+  /// ```swift
+  /// var page = try await node.records(trips.prefix(50))
+  /// while let last = page.last {
+  ///   page = try await node.records(trips.after(last).prefix(50))
+  /// }
+  /// ```
+  ///
+  /// The place in the order follows from the record as it was read. So no record is skipped or repeated if others are
+  /// added, changed or deleted in between, and the record itself may have been deleted.
+  public func after(_ record: Owner) -> Query {
+    var query = self
+    query.plan.cursor = RecordQuery.Cursor(
+      id: record.key.id, fields: record.origin.values ?? record.values)
     return query
   }
 }
 
 extension Query {
-  /// All comparisons with the present time in the conditions of the query.
-  var comparisons: [(part: RecordQuery.Part, test: NowTest)] { terms.flatMap(\.comparisons) }
+  /// The kinds of all records on which the result depends.
+  package var kinds: Set<Kind> { plan.kinds }
 }
 
 extension Record {

@@ -1,5 +1,4 @@
 public import Foundation
-import Home
 import Records
 import Replication
 import Storage
@@ -73,45 +72,5 @@ enum NowTest: Hashable, Sendable {
     case .atLeast, .below: 1
     case .above, .atMost: 0
     }
-  }
-}
-
-/// A condition of a query. The value of `now` is filled in when the query is run.
-indirect enum QueryTerm: Hashable, Sendable {
-  case fixed(RecordQuery.Condition)
-  case now(RecordQuery.Part, NowTest)
-  case all([QueryTerm])
-  case any([QueryTerm])
-  case not(QueryTerm)
-  /// A key path that is not a stored property.
-  case unsupported(String)
-
-  /// - Throws: ``WaymarkError`` for a key path that is not a stored property.
-  func condition(_ now: Moment) throws -> RecordQuery.Condition {
-    switch self {
-    case .fixed(let condition): condition
-    case .now(let part, let test): .part(part, test.test(now))
-    case .all(let terms): .all(try terms.map { try $0.condition(now) })
-    case .any(let terms): .any(try terms.map { try $0.condition(now) })
-    case .not(let term): .not(try term.condition(now))
-    case .unsupported(let property): throw Self.unsupported(property)
-    }
-  }
-
-  /// All comparisons with the present time in this condition.
-  var comparisons: [(part: RecordQuery.Part, test: NowTest)] {
-    switch self {
-    case .now(let part, let test): [(part, test)]
-    case .all(let terms), .any(let terms): terms.flatMap(\.comparisons)
-    case .not(let term): term.comparisons
-    case .fixed, .unsupported: []
-    }
-  }
-
-  static func unsupported(_ property: String) -> WaymarkError {
-    .failed(
-      .unsupportedProperty,
-      "Can't filter or sort by \(property): it is not a stored property of the record.",
-      next: "use a stored property, such as \\.name, or filter and sort the result in Swift")
   }
 }

@@ -5,12 +5,12 @@ import Replication
 package import Storage
 import Wire
 
-extension Store {
+extension RecordSource {
   /// Returns the records that a query selects, and notes in `time` when the result may change as time passes.
   package func records<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> [Owner] {
-    try checkKnown(Owner.kind)
+    try query.kinds.forEach(checkKnown)
     var found: [Owner] = []
-    try forEach(try query.stored(time.now)) { found.append(Owner($0)) }
+    try forEach(try query.plan.stored(time.now)) { found.append(Owner($0)) }
     try noteComparisons(of: query, &time)
     return found
   }
@@ -18,9 +18,9 @@ extension Store {
   /// Returns the number of records that a query selects, and notes in `time` when the number may change as time
   /// passes.
   package func count<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> Int {
-    try checkKnown(Owner.kind)
+    try query.kinds.forEach(checkKnown)
     try noteComparisons(of: query, &time)
-    return try count(try query.stored(time.now))
+    return try count(try query.plan.stored(time.now))
   }
 
   /// Returns the record with an id; nil if it is not visible.
@@ -36,9 +36,10 @@ extension Store {
 
   /// Notes in `time` when the clock will reach the next value of each property that the query compares with the
   /// present time.
-  private func noteComparisons<Owner>(of query: Query<Owner>, _ time: inout EvaluationTime) throws {
-    for (part, test) in query.comparisons {
-      var next = RecordQuery(Owner.kind.number)
+  func noteComparisons<Owner>(of query: Query<Owner>, _ time: inout EvaluationTime) throws {
+    for comparison in query.plan.comparisons {
+      let (part, test) = (comparison.part, comparison.test)
+      var next = RecordQuery(comparison.kind.number)
       let reached = time.now - test.delay
       next.conditions = [.part(part, .above(.integer(reached)))]
       next.order = [.ascending(part.field, part: part.index)]

@@ -50,7 +50,9 @@ public struct Attachment: Record {
     ])
 
   private static var parentField: RecordField<Attachment> {
-    RecordField(name: "parent", read: { $1.parent = Parent($0) }, write: { $0.parent?.value ?? .null })
+    RecordField(
+      name: "parent", read: { $1.parent = Parent($0) }, write: { $0.parent?.value ?? .null },
+      parts: [.init(path: \Attachment.parent, index: 1)])
   }
 }
 

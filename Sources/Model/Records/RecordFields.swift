@@ -99,14 +99,18 @@ public struct RecordFields<Owner: Record>: Sendable {
     }
   }
 
+  /// Returns the field that a property shows, alone or with others; nil if the property is not stored.
+  func field(_ path: PartialKeyPath<Owner>) -> RecordField<Owner>? {
+    all.first { $0.parts.contains { $0.path == path } }
+  }
+
   /// Returns the component of a field that a property shows; nil if the property is not a single stored value.
   func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part? {
     if path == id { return .id }
-    for field in all {
-      guard let part = field.parts.first(where: { $0.path == path }) else { continue }
-      return RecordQuery.Part(field.number, part.index, absent: part.absent)
+    guard let field = field(path), let part = field.parts.first(where: { $0.path == path }) else {
+      return nil
     }
-    return nil
+    return RecordQuery.Part(field.number, part.index, absent: part.absent)
   }
 }
 

@@ -152,7 +152,7 @@ extension HabitProgress {
   }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns habits and their progress, with days counted according to the profile's settings. Notes in `time` that
   /// the result changes when the current day ends.
   ///
@@ -193,7 +193,7 @@ extension Store {
     // The calendar days of two zones differ by at most two at any instant, so no entry that counts is missed.
     if let since { logs = logs.filter(\.date >= since.adding(days: -2).noon(in: .gmt)) }
     var found: [HabitEntry] = []
-    try forEach(try logs.stored(now.milliseconds)) { row in
+    try forEach(try logs.plan.stored(now.milliseconds)) { row in
       let log = HabitEntry(row)
       if since.map({ count.day(of: log) >= $0 }) ?? true { found.append(log) }
     }

@@ -16,11 +16,11 @@ public struct OrganizationList: Equatable, Sendable {
     all = organizations.map { Organization($0) }
   }
 
-  /// Returns the organizations whose name contains a text, regardless of case and in the same order; all
+  /// Returns the organizations whose name contains a text, regardless of case and accents and in the same order; all
   /// organizations if the text is empty.
   public func matching(_ text: String) -> [Organization] {
-    let text = text.lowercased()
-    return text.isEmpty ? all : all.filter { $0.name.lowercased().contains(text) }
+    let text = FoldedText.of(text)
+    return all.filter { FoldedText.contains($0.name, text) }
   }
 
   /// Returns the organization that an item refers to by this id. It is None if the id is nil or the organization no
@@ -31,7 +31,7 @@ public struct OrganizationList: Equatable, Sendable {
   }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns all organizations in the order of a picker.
   package func organizations() throws -> OrganizationList {
     OrganizationList(try records(RecordQuery(listing: Organization.kind)))

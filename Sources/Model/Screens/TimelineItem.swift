@@ -41,7 +41,7 @@ public enum TimelineItem: Identifiable, Hashable, Sendable {
   }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns all items of a trip in chronological order; items without a start time come last.
   package func timeline(of trip: Trip.ID) throws -> [TimelineItem] {
     try timeline(of: RecordKey(kind: KindNumbers.trip, id: RecordID(trip)))

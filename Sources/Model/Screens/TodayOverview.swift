@@ -122,7 +122,7 @@ public struct TodayOverview: Hashable, Sendable, Codable {
   }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns what concerns the user today. Notes in `time` that the result changes when the day ends.
   package func today(_ time: inout EvaluationTime) throws -> TodayOverview {
     let count = try dayCount(&time, isNow: true)

@@ -50,7 +50,7 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
   }
 }
 
-extension Store {
+extension RecordSource {
   /// Returns trips with their totals.
   package func overviews(of trips: Query<Trip>, _ time: inout EvaluationTime) throws -> [TripOverview] {
     let found = try records(trips, &time)

@@ -134,6 +134,7 @@ extension NodeCore {
     unresumedServing = suspension.serving
     openings += 1
     self.suspension = nil
+    readQueue?.open()
   }
 
   /// Serves as before the suspension. Does nothing if the node did not serve, or serves already.

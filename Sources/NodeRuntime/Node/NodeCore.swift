@@ -33,6 +33,8 @@ package final class NodeCore {
   package let connections: Connections
   package let maintenance: StoreMaintenance
   package let shell: NodeShell
+  /// Where records are read next to the node's queue; nil for a node in memory, which has one connection only.
+  package let readQueue: ReadQueue?
   package let countedOperation = CountedOperation()
   package var waiters = Waiters()
   package var renewal: PremiumRenewal
@@ -70,6 +72,7 @@ package final class NodeCore {
     let stored = try Self.state(of: store, home, environment)
     let waiting = try stored.admission(of: identity, in: home)
     let remembered = try PeerHistory(store)
+    readQueue = store.path.map { ReadQueue(path: $0) }
     let replicator = try Self.replicator(store, stored, home, identity, clock)
     loop = EventLoop(replicator, executor: executor, clock: clock)
     maintenance = StoreMaintenance(loop, home: home, log: log)
@@ -127,6 +130,7 @@ package final class NodeCore {
     loop.timers.cancelAll()
     waiters.endAll()
     for addition in additions { addition.end() }
+    readQueue?.close()
     // Checkpoints now, so that the next start has nothing to do.
     if maintenance.failure == nil { try? store.rest() }
     replicator.close()

@@ -91,6 +91,8 @@ package final class StoreMaintenance {
   private func stop(_ error: any Error) {
     let failure = WaymarkError.brokenStore(home, error)
     self.failure = failure
+    // Reads have to run on the node's queue, which reports the failure.
+    loop.core?.readQueue?.close()
     // All watches end.
     loop.watching.changedEverything()
     store.leaveLogOnClose()

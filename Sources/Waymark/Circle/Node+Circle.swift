@@ -9,7 +9,7 @@ public import Wire
 
 extension Node {
   /// Returns the members of the circle, including this device, followed by revoked devices.
-  public func members() throws -> [CircleMember] { try read(.members) }
+  public func members() throws -> [CircleMember] { try readOnQueue(.members) }
 
   // MARK: Inviting
 

@@ -35,7 +35,7 @@ extension Node {
   /// Returns the numbers and sizes of the files on this device, and the largest files that records name.
   ///
   /// - Parameter limit: the maximum number of files to list.
-  public func files(limit: Int = 20) throws -> FileOverview { try read(.files(limit: limit)) }
+  public func files(limit: Int = 20) throws -> FileOverview { try readOnQueue(.files(limit: limit)) }
 
   // MARK: Fetching
 

@@ -2,7 +2,7 @@ public import ChangeHistory
 
 extension Node {
   /// Returns the unresolved conflicts, which are the same on all devices that hold the same changes.
-  public func conflicts() throws -> [Conflict] { try read(.conflicts) }
+  public func conflicts() throws -> [Conflict] { try readOnQueue(.conflicts) }
 
   /// Returns a conflict with all of its losing values.
   ///

@@ -39,7 +39,7 @@ extension Node {
 
   /// Returns the operations of other devices that deleted more than a quarter of the records of a kind and have been
   /// neither undone nor acknowledged.
-  public func massDeletions() throws -> [MassDeletion] { try read(.massDeletions) }
+  public func massDeletions() throws -> [MassDeletion] { try readOnQueue(.massDeletions) }
 
   /// Confirms that all current mass deletions were intended, so that they are no longer reported.
   public func acknowledgeMassDeletes() throws {

@@ -1,5 +1,6 @@
 package import NodeRuntime
 import Replication
+import Storage
 
 /// A query whose result a node can read once or watch: records, a timeline, the peers, the gate.
 ///
@@ -18,6 +19,8 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let topics: Set<Topic>
   /// Reads the value. The read must not report a change to watchers, or a watcher would wake itself.
   let read: @Sendable (NodeCore, inout EvaluationTime) throws -> Value
+  /// Reads the value from records alone, if nothing else is needed, so that the node's queue is not needed either.
+  let readRecords: (@Sendable (any RecordSource, inout EvaluationTime) throws -> Value)?
 
   /// - Parameter parameters: everything apart from the name that the value depends on.
   init(
@@ -27,6 +30,19 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
     self.name = name
     self.topics = topics
     self.read = read
+    readRecords = nil
+    identity = QueryIdentity(name.rawValue, Value.self, parameters)
+  }
+
+  /// - Parameter parameters: everything apart from the name that the value depends on.
+  init(
+    _ name: LiveQueryName, _ topics: Set<Topic>, _ parameters: any Hashable & Sendable...,
+    records read: @escaping @Sendable (any RecordSource, inout EvaluationTime) throws -> Value
+  ) {
+    self.name = name
+    self.topics = topics
+    self.read = { try read($0.store, &$1) }
+    readRecords = read
     identity = QueryIdentity(name.rawValue, Value.self, parameters)
   }
 }
@@ -35,10 +51,12 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
 enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count
+  case counts
   case day
   case deleted
   case fileState
   case files
+  case first
   case habitProgress
   case history
   case massDeletions
@@ -56,6 +74,8 @@ enum LiveQueryName: String, CaseIterable, Sendable {
   case settingState
   case status
   case storeHealth
+  case summaries
+  case summary
   case syncState
   case timeline
   case today

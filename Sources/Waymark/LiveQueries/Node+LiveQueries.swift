@@ -7,8 +7,19 @@ import Transport
 extension Node {
   /// Reads a live query once.
   ///
+  /// A query that needs only records does not wait for writes: while a save is under way, it returns the records before
+  /// the save. A read that begins after a save has returned sees that save. A node in memory does its work one by one.
+  ///
   /// - Throws: ``WaymarkError`` if the store can't be read.
-  public func read<Value>(_ query: LiveQuery<Value>) throws -> Value {
+  public nonisolated func read<Value>(_ query: LiveQuery<Value>) async throws -> Value {
+    if let readQueue, let body = query.readRecords, let found = try await readQueue.read(wall(), body) {
+      return found
+    }
+    return try await readOnQueue(query)
+  }
+
+  /// Reads a live query once on the node's queue, for callers that read several values of one state.
+  package func readOnQueue<Value>(_ query: LiveQuery<Value>) throws -> Value {
     try core.withWaymarkErrors {
       var time = EvaluationTime(now: core.wall())
       return try query.read(core, &time)

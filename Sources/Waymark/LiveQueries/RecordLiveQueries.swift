@@ -8,18 +8,18 @@ import Replication
 extension LiveQuery {
   /// The records that match a query.
   public static func records<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == [Owner] {
-    LiveQuery(.records, [.kind(Owner.kind.number)], query) { try $0.store.records(query, &$1) }
+    LiveQuery(.records, topics(of: query), query, records: { try $0.records(query, &$1) })
   }
 
   /// The record with an id; nil if it does not exist, is deleted or is hidden.
   public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery
   where Value == Owner? {
-    LiveQuery(.record, [.kind(Owner.kind.number)], id) { node, _ in try node.store.record(type, id) }
+    LiveQuery(.record, [.kind(Owner.kind.number)], id, records: { source, _ in try source.record(type, id) })
   }
 
   /// The number of records that match a query.
   public static func count<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == Int {
-    LiveQuery(.count, [.kind(Owner.kind.number)], query) { try $0.store.count(query, &$1) }
+    LiveQuery(.count, topics(of: query), query, records: { try $0.count(query, &$1) })
   }
 }
 
@@ -58,7 +58,8 @@ extension LiveQuery<Day> {
 extension LiveQuery<Profile> {
   /// The person's profile; its name is empty until a name is set.
   public static var profile: LiveQuery {
-    LiveQuery(.profile, [.kind(Kind.profile.number)]) { node, _ in Profile(try node.store.heldProfile()) }
+    LiveQuery(
+      .profile, [.kind(Kind.profile.number)], records: { source, _ in Profile(try source.heldProfile()) })
   }
 }
 
@@ -74,17 +75,17 @@ extension LiveQuery {
   /// for await trips in node.watch(.overviews(of: Trip.all)) { … }
   /// ```
   public static func overviews(of trips: Query<Trip>) -> LiveQuery where Value == [TripOverview] {
-    LiveQuery(.overviews, tripTopics, trips) { try $0.store.overviews(of: trips, &$1) }
+    LiveQuery(.overviews, tripTopics.union(topics(of: trips)), trips, records: { try $0.overviews(of: trips, &$1) })
   }
 
   /// A trip with its totals; nil if the trip does not exist or is deleted.
   public static func overview(of trip: Trip.ID) -> LiveQuery where Value == TripOverview? {
-    LiveQuery(.overview, tripTopics, trip) { node, _ in try node.store.overview(of: trip) }
+    LiveQuery(.overview, tripTopics, trip, records: { source, _ in try source.overview(of: trip) })
   }
 
   /// All lodging, transportation and activities of a trip in chronological order; items without a time come last.
   public static func timeline(of trip: Trip.ID) -> LiveQuery where Value == [TimelineItem] {
-    LiveQuery(.timeline, tripTopics, trip) { node, _ in try node.store.timeline(of: trip) }
+    LiveQuery(.timeline, tripTopics, trip, records: { source, _ in try source.timeline(of: trip) })
   }
 }
 
@@ -93,14 +94,15 @@ extension LiveQuery<TodayOverview> {
   /// again when the day ends.
   public static var today: LiveQuery {
     let kinds = [Kind.trip, Kind.habit, Kind.habitEntry, Kind.profile] + Kind.owners
-    return LiveQuery(.today, Set(kinds.map { .kind($0.number) })) { try $0.store.today(&$1) }
+    return LiveQuery(.today, Set(kinds.map { .kind($0.number) }), records: { try $0.today(&$1) })
   }
 }
 
 extension LiveQuery<OrganizationList> {
   /// All organizations, in the order in which a picker shows them.
   public static var organizations: LiveQuery {
-    LiveQuery(.organizations, [.kind(Organization.kind.number)]) { node, _ in try node.store.organizations() }
+    LiveQuery(
+      .organizations, [.kind(Organization.kind.number)], records: { source, _ in try source.organizations() })
   }
 }
 
@@ -115,9 +117,9 @@ extension LiveQuery {
   public static func progress(
     of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == [HabitProgress] {
-    LiveQuery(.progress, habitTopics, habits, since, now) {
-      try $0.store.progress(of: habits, since: since, now: now, &$1)
-    }
+    LiveQuery(
+      .progress, habitTopics.union(topics(of: habits)), habits, since, now,
+      records: { try $0.progress(of: habits, since: since, now: now, &$1) })
   }
 
   /// A habit and its progress; nil if the habit does not exist or is deleted. A watch reads the progress again when the
@@ -125,12 +127,77 @@ extension LiveQuery {
   public static func progress(
     of habit: Habit.ID, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == HabitProgress? {
-    LiveQuery(.habitProgress, habitTopics, habit, since, now) {
-      try $0.store.progress(of: habit, since: since, now: now, &$1)
-    }
+    LiveQuery(
+      .habitProgress, habitTopics, habit, since, now, records: { try $0.progress(of: habit, since: since, now: now, &$1) })
   }
 
   private static var habitTopics: Set<Topic> {
     [.kind(KindNumbers.habit), .kind(KindNumbers.habitEntry), .kind(Kind.profile.number)]
+  }
+}
+
+extension LiveQuery {
+  /// The first record of a query in its order; nil if no record matches.
+  public static func first<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == Owner? {
+    LiveQuery(.first, topics(of: query), query, records: { try $0.records(query.prefix(1), &$1).first })
+  }
+
+  /// How many records of a query have each value of a property.
+  ///
+  /// ```swift
+  /// let activities = try await node.read(.counts(of: Activity.all, by: \.tripID))
+  /// ```
+  public static func counts<Owner, Group: QueryValue & Hashable>(
+    of query: Query<Owner>, by property: any KeyPath<Owner, Group> & Sendable
+  ) -> LiveQuery where Value == [Group: Int] {
+    LiveQuery(.counts, topics(of: query), query, property, records: { try $0.counts(of: query, by: property, &$1) })
+  }
+
+  /// The sum, smallest, greatest and average of a number of the records of a query.
+  ///
+  /// ```swift
+  /// let water = HabitEntry.all.filter(\.habitID == habit.id)
+  /// let litres = try await node.read(.summary(of: \.value, in: water)).sum
+  /// ```
+  public static func summary<Owner, Number: QueryNumber>(
+    of number: any KeyPath<Owner, Number> & Sendable, in query: Query<Owner>
+  ) -> LiveQuery where Value == NumberSummary {
+    LiveQuery(.summary, topics(of: query), number, query, records: { try $0.summary(of: number, in: query, &$1) })
+  }
+
+  /// The sum, smallest, greatest and average of a number of the records of a query, for each value of another property.
+  public static func summaries<Owner, Number: QueryNumber, Group: QueryValue & Hashable>(
+    of number: any KeyPath<Owner, Number> & Sendable, in query: Query<Owner>,
+    by property: any KeyPath<Owner, Group> & Sendable
+  ) -> LiveQuery where Value == [Group: NumberSummary] {
+    LiveQuery(
+      .summaries, topics(of: query), number, query, property, records: { try $0.summaries(of: number, in: query, by: property, &$1) })
+  }
+
+  /// The sum, smallest, greatest and average of an amount of money of the records of a query: one summary for each
+  /// currency, sorted by code. That of amounts without a currency comes first.
+  ///
+  /// ```swift
+  /// let unpaid = Lodging.all.filter(\.paid == .none)
+  /// for total in try await node.read(.summary(of: \.cost, in: unpaid)) { show(total.sum, total.currency) }
+  /// ```
+  public static func summary<Owner>(
+    of money: any KeyPath<Owner, Money?> & Sendable, in query: Query<Owner>
+  ) -> LiveQuery where Value == [MoneySummary] {
+    LiveQuery(.summary, topics(of: query), money, query, records: { try $0.summary(of: money, in: query, &$1) })
+  }
+
+  /// The summaries of an amount of money by currency, for each value of another property.
+  public static func summaries<Owner, Group: QueryValue & Hashable>(
+    of money: any KeyPath<Owner, Money?> & Sendable, in query: Query<Owner>,
+    by property: any KeyPath<Owner, Group> & Sendable
+  ) -> LiveQuery where Value == [Group: [MoneySummary]] {
+    LiveQuery(
+      .summaries, topics(of: query), money, query, property, records: { try $0.summaries(of: money, in: query, by: property, &$1) })
+  }
+
+  /// The topics of all kinds of records on which a query depends.
+  fileprivate static func topics<Owner>(of query: Query<Owner>) -> Set<Topic> {
+    Set(query.kinds.map { .kind($0.number) })
   }
 }

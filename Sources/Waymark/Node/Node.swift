@@ -8,7 +8,7 @@ import Wire
 /// One device's replication node: its store, keys, circle membership and peers.
 ///
 /// Open one node per app and keep it as long as the app runs. It answers reads from its store at once, regardless of
-/// the network. All of its work runs on a queue of its own.
+/// the network. Its work runs on queues of its own.
 public actor Node {
   /// The directory that holds the node's store and keys.
   public nonisolated let home: Home
@@ -16,6 +16,8 @@ public actor Node {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   nonisolated let clock: any NodeClock
+  /// Where records are read next to the node's queue; nil for a node in memory.
+  nonisolated let readQueue: ReadQueue?
   /// The parts of the node.
   package let core: NodeCore
   /// The number of commands being carried out.
@@ -64,6 +66,7 @@ public actor Node {
       home: home, identity: identity, passphrase: passphrase, store: store, in: environment,
       executor: executor,
       log: log)
+    readQueue = core.readQueue
   }
 
   package var store: Store { core.store }

@@ -8,7 +8,7 @@ public import Wire
 
 extension Node {
   /// Returns the other devices of the circle, connected or not, sorted by name.
-  public func peers() throws -> [Peer] { try read(.peers) }
+  public func peers() throws -> [Peer] { try readOnQueue(.peers) }
 
   /// Adds an address to dial, in addition to those that devices announce to each other.
   ///

@@ -144,7 +144,7 @@ extension Node {
     var changes = Changes()
     changes.restore(type, id)
     _ = try apply(changes, "\(Owner.kind.name).restore")
-    return try record(type, id)
+    return try readOnQueue(.record(type, id))
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {

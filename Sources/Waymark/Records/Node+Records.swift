@@ -8,15 +8,24 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read, and with the code `unsupported_property` if a key path of
   ///   the query is not a stored property.
-  public func records<Owner>(_ query: Query<Owner>) throws -> [Owner] { try read(.records(query)) }
+  public nonisolated func records<Owner>(_ query: Query<Owner>) async throws -> [Owner] {
+    try await read(.records(query))
+  }
 
   /// Returns the record with an id; nil if it does not exist, is deleted or is hidden.
-  public func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
-    try read(.record(type, id))
+  public nonisolated func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) async throws -> Owner? {
+    try await read(.record(type, id))
+  }
+
+  /// Returns the first record of a query in its order; nil if no record matches.
+  public nonisolated func first<Owner>(_ query: Query<Owner>) async throws -> Owner? {
+    try await read(.first(query))
   }
 
   /// Returns the number of records that match a query.
-  public func count<Owner>(_ query: Query<Owner>) throws -> Int { try read(.count(query)) }
+  public nonisolated func count<Owner>(_ query: Query<Owner>) async throws -> Int {
+    try await read(.count(query))
+  }
 
   /// Watches the records of a query: delivers them now, after each change that affects them, and when the time reaches
   /// a date that the query compares with ``QueryTime/now``.
@@ -27,7 +36,7 @@ extension Node {
   public nonisolated func watch<Owner>(_ query: Query<Owner>) -> Watch<[Owner]> { watch(.records(query)) }
 
   /// Returns the person's profile; its name is empty until a name is set.
-  public func profile() throws -> Profile { try read(.profile) }
+  public nonisolated func profile() async throws -> Profile { try await read(.profile) }
 
   /// Returns the visible records that contain a text in their name, notes or another text, regardless of case and of
   /// accents.
@@ -49,7 +58,7 @@ extension Node {
   }
 
   /// Returns the habits that are due today, today's entries, and the trip that is under way or comes next.
-  public func today() throws -> TodayOverview { try read(.today) }
+  public nonisolated func today() async throws -> TodayOverview { try await read(.today) }
 
   /// Returns the deleted records of a kind, the most recently deleted first.
   ///

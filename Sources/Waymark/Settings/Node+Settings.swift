@@ -7,7 +7,7 @@ import Wire
 extension Node {
   /// Returns the value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the
   /// default.
-  public func value<Value>(of setting: Setting<Value>) throws -> Value { try read(.setting(setting)) }
+  public func value<Value>(of setting: Setting<Value>) throws -> Value { try readOnQueue(.setting(setting)) }
 
   /// Sets a setting, on this device immediately and on the other devices by sync.
   ///
@@ -42,7 +42,7 @@ extension Node {
   // MARK: Onboarding
 
   /// Returns the onboarding state of this device.
-  public func onboarding() throws -> Onboarding { try read(.onboarding) }
+  public func onboarding() throws -> Onboarding { try readOnQueue(.onboarding) }
 
   /// Marks onboarding as completed on this device, and notes in a synced setting that the person has completed it.
   public func completeOnboarding() throws {

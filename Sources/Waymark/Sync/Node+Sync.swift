@@ -7,7 +7,7 @@ public import Wire
 extension Node {
   /// Returns whether records sync, and if not, why and what to do about it.
   public func syncState() throws -> SyncState {
-    try read(.syncState)
+    try readOnQueue(.syncState)
   }
 
   /// Turns on sync of records; a serving node starts syncing at once.

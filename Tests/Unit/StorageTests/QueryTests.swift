@@ -1,7 +1,8 @@
 import RecordTables
 import Records
 import Replication
-import Storage
+import SQLite
+@testable import Storage
 import Testing
 import Wire
 
@@ -64,6 +65,45 @@ import Wire
     #expect(try names(query) == ["Romania"])
     query.idDigits = "xyz"
     #expect(try names(query).isEmpty)
+  }
+
+  /// Returns how SQLite runs a query.
+  private func plan(_ query: RecordQuery) throws -> [String] {
+    let (sql, arguments) = try #require(Select(query.kind, alice.store.schema).sql(query))
+    return try alice.store.connection.with("EXPLAIN QUERY PLAN \(sql)") { row in
+      for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
+      var steps: [String] = []
+      while try row.step() { steps.append(row.text(3)) }
+      return steps
+    }
+  }
+
+  @Test func `records by time, children by parent, and related records are found by an index`() throws {
+    var coming = RecordQuery(KindNumbers.trip)
+    let start = Kind.trip.number("startDate")
+    coming.conditions = [.init(start, .atLeast(.integer(100)))]
+    coming.order = [.ascending(start)]
+    coming.limit = 20
+    #expect(try plan(coming) == ["SEARCH r USING INDEX trip_rows_by_time (start_date>?)"])
+    coming.conditions = []
+    #expect(try plan(coming) == ["SCAN r USING INDEX trip_rows_by_time"])
+    var items = RecordQuery(listing: Kind.lodging)
+    items.conditions = [.init(Kind.lodging.number("trip"), .equals(.blob(id(1).bytes)))]
+    let children = try plan(items)
+    #expect(
+      children.contains { $0.hasPrefix("SEARCH r USING INDEX lodging_rows_by_parent (trip_id=?") },
+      "\(children)")
+    // Only items that start at the same time are sorted here, by name.
+    #expect(!children.contains("USE TEMP B-TREE FOR ORDER BY"), "\(children)")
+    var related = RecordQuery(KindNumbers.lodging)
+    related.conditions = [.refers(.init(Kind.lodging.number("trip")), coming)]
+    let found = try plan(related)
+    #expect(
+      found.contains { $0.hasPrefix("SEARCH r USING INDEX lodging_rows_by_parent (trip_id=?") }, "\(found)")
+    var parents = RecordQuery(KindNumbers.trip)
+    parents.conditions = [.isReferenced(items, .init(Kind.lodging.number("trip")))]
+    let having = try plan(parents)
+    #expect(having.contains { $0.hasPrefix("SEARCH r USING PRIMARY KEY (id=?)") }, "\(having)")
   }
 
   @Test func `a trip is read with its items, dates and exact totals`() throws {

@@ -163,7 +163,7 @@ struct RecordCommandTests {
       try await alice.run("category.add", fields("name=\(name)"))
       try await alice.run("activity.add", fields("trip=Rome", "name=\(name)"))
     }
-    let names = ["apple", "Banana", "Zebra", "ölabend", "Ölbad"]
+    let names = ["apple", "Banana", "ölabend", "Ölbad", "Zebra"]
     func listed(_ kind: String, _ plural: String) async throws -> [String] {
       try await alice.run("\(kind).list")[plural]?.array?.compactMap { $0["name"]?.string } ?? []
     }

@@ -64,6 +64,18 @@ struct ParkedTests {
     #expect(try await name(circle) == "Eau")
   }
 
+  @Test func `a read shows changes whose time has come, without another call`() async throws {
+    let wall = Wall()
+    let circle = try await parked(wall)
+    defer { circle.end() }
+    await circle["bob"].close()
+    let bob = try Node(home: circle.home("bob"), wall: { wall.now })
+    #expect(try await bob.records(Habit.all).map(\.name) == ["Water"])
+    wall.set(ahead: Self.hour)
+    #expect(try await bob.records(Habit.all).map(\.name) == ["Eau"])
+    await bob.close()
+  }
+
   @Test func `a command on the store of a stopped node folds what is due, including settings`() async throws {
     let wall = Wall()
     let circle = try await parked(wall)

@@ -43,9 +43,9 @@ struct SuspensionTests {
     let test = try TestHome()
     let node = try await Node.open(test.home, name: "alice")
     let task = Task { for await _ in node.watch(Trip.all) {} }
-    try await eventually("a watcher is registered") { await node.watchers == 1 }
+    try await eventually("a watcher is registered") { await node.watchCounts.watchers == 1 }
     await node.suspend()
-    #expect(await node.watchers == 1)
+    #expect(await node.watchCounts.watchers == 1)
     await node.close()
     try await within("the end of the watcher") { await task.value }
     #expect(try await refusal { _ = try await node.records(Trip.all) } == "closed")
@@ -106,7 +106,7 @@ struct SuspensionTests {
     let other = try Node(home: test.home)
     _ = try await other.save(Trip(name: "Rome"))
     await other.close()
-    #expect(await node.watchers <= 2)
+    #expect(await node.watchCounts.watchers <= 2)
     try await node.resume()
     #expect(try await trips.next("Rome").map(\.name) == ["Rome"])
     #expect(try await count == 1)

@@ -34,7 +34,10 @@ import WaymarkTesting
       (\.notes != "", ["rome"]), (.contains(\.notes, "über"), ["rome"]), (.contains(\.name, "ÁV"), ["Ávila"]),
       (.contains(\.name, "%"), []), (.begins(\.name, with: "O"), ["Oslo"]),
       (.begins(\.name, with: "o"), ["Oslo"]), (.begins(\.name, with: "áv"), ["Ávila"]),
-      (.begins(\.name, with: "slo"), []), (.begins(\.name, with: ""), ["Lima", "rome", "Oslo", "Ávila"]),
+      (.begins(\.name, with: "slo"), []), (.contains(\.name, "av"), ["Ávila"]),
+      (.contains(\.notes, "uber"), ["rome"]),
+      (.begins(\.name, with: "AVI"), ["Ávila"]),
+      (.begins(\.name, with: ""), ["Lima", "rome", "Oslo", "Ávila"]),
       (\.name == "rome" || \.name == "Lima", ["Lima", "rome"]),
       (\.startDate >= Self.may && \.isProtected == false, ["rome"]),
       (!(\.startDate >= Self.may), ["Lima", "Ávila"]), (.isOne(of: ["Oslo", "x"], \.name), ["Oslo"]),
@@ -77,7 +80,7 @@ import WaymarkTesting
 
   @Test func `records are sorted, and returned in pages`() async throws {
     #expect(try await names(Trip.all) == ["Lima", "rome", "Oslo", "Ávila"])
-    #expect(try await names(Trip.all.sorted(by: \.name)) == ["Lima", "Oslo", "rome", "Ávila"])
+    #expect(try await names(Trip.all.sorted(by: \.name)) == ["Ávila", "Lima", "Oslo", "rome"])
     let backwards = Trip.all.sorted(by: \.startDate, order: .reverse)
     #expect(try await names(backwards) == ["Oslo", "rome", "Lima", "Ávila"])
     #expect(try await names(backwards.prefix(2)) == ["Oslo", "rome"])

@@ -19,10 +19,12 @@ struct CalmTests {
     switch name {
     case .conflicts: try await expectCalm(node, clock, .conflicts)
     case .count: try await expectCalm(node, clock, .count(Trip.all))
+    case .counts: try await expectCalm(node, clock, .counts(of: Lodging.all, by: \.tripID))
     case .day: try await expectCalm(node, clock, .day)
     case .deleted: try await expectCalm(node, clock, .deleted(Trip.self))
     case .fileState: try await expectCalm(node, clock, .fileState(of: file))
     case .files: try await expectCalm(node, clock, .files(limit: 5))
+    case .first: try await expectCalm(node, clock, .first(Trip.all))
     case .habitProgress: try await expectCalm(node, clock, .progress(of: habit.id))
     case .history: try await expectCalm(node, clock, .history(limit: 5))
     case .massDeletions: try await expectCalm(node, clock, .massDeletions)
@@ -39,6 +41,9 @@ struct CalmTests {
     case .setting: try await expectCalm(node, clock, .setting(.colorScheme))
     case .settingState: try await expectCalm(node, clock, .settingState(.colorScheme))
     case .status: try await expectCalm(node, clock, .status)
+    case .summaries:
+      try await expectCalm(node, clock, .summaries(of: \.cost, in: Lodging.all, by: \.tripID))
+    case .summary: try await expectCalm(node, clock, .summary(of: \.cost, in: Lodging.all))
     case .storeHealth: try await expectCalm(node, clock, .storeHealth)
     case .syncState: try await expectCalm(node, clock, .syncState)
     case .timeline: try await expectCalm(node, clock, .timeline(of: trip.id))

@@ -73,8 +73,8 @@ import WaymarkTesting
 /// A setting as an observable value.
 @MainActor struct SettingModelTests {
   @Test func `an assigned value shows at once, is saved, and names its author`() async throws {
-    let circle = try await TestCircle("alice", "bob")
-    let node = circle["alice"]
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
     let scheme = WatchedSetting(.colorScheme, on: node)
     #expect(scheme.value == .system && scheme.setBy == nil)
     let view = View { scheme.value }
@@ -84,18 +84,9 @@ import WaymarkTesting
     try await eventually("it is saved") { try await node.value(of: .colorScheme) == .dark }
     try await eventually("its author is known") { scheme.setBy?.isOwn == true }
     try await view.shows(.dark, "dark")
-    try await setByBob(.light, circle)
-    try await view.shows(.light, "bob's value")
-    try await eventually("bob is its author") { scheme.setBy?.deviceName == "bob" }
+    try await node.set(.colorScheme, to: .light)
+    try await view.shows(.light, "a value from elsewhere")
     #expect(scheme.error == nil)
-    await circle.close()
-  }
-
-  /// Off the main actor, which all tests of models share.
-  @concurrent private func setByBob(_ scheme: ColorSchemePreference, _ circle: TestCircle) async throws {
-    try await circle.settle()
-    try await circle["bob"].set(.colorScheme, to: scheme)
-    try await circle.settle()
   }
 
   @Test func `a value that can't be saved is replaced by the saved one, with the error`() async throws {

@@ -63,7 +63,7 @@ struct SharedReadTests {
   }
 
   @Test
-  func `a shared value that depends on the time is read again when it is due, and after the clock was set`()
+  func `a shared value that depends on the time is read again when it is due`()
     async throws
   {
     let clock = VirtualClock()

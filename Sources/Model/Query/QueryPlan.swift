@@ -34,7 +34,11 @@ struct QueryPlan: Hashable, Sendable {
   }
 
   /// The kinds of all records on which the result depends.
-  var kinds: Set<Kind> { terms.reduce(orderKinds.union([kind])) { $0.union($1.kinds) } }
+  var kinds: Set<Kind> {
+    // In list order, a trip without a start of its own comes where its first item does.
+    let sorting = order == nil && kind == Kind.trip ? Set(Kind.owners) : orderKinds
+    return terms.reduce(sorting.union([kind])) { $0.union($1.kinds) }
+  }
 
   /// All comparisons with the present time in the conditions of the query.
   var comparisons: [TimeComparison] { terms.flatMap { $0.comparisons(kind) } }

@@ -75,7 +75,8 @@ extension LiveQuery {
   /// for await trips in node.watch(.overviews(of: Trip.all)) { … }
   /// ```
   public static func overviews(of trips: Query<Trip>) -> LiveQuery where Value == [TripOverview] {
-    LiveQuery(.overviews, tripTopics.union(topics(of: trips)), trips, records: { try $0.overviews(of: trips, &$1) })
+    LiveQuery(
+      .overviews, tripTopics.union(topics(of: trips)), trips, records: { try $0.overviews(of: trips, &$1) })
   }
 
   /// A trip with its totals; nil if the trip does not exist or is deleted.
@@ -128,7 +129,8 @@ extension LiveQuery {
     of habit: Habit.ID, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == HabitProgress? {
     LiveQuery(
-      .habitProgress, habitTopics, habit, since, now, records: { try $0.progress(of: habit, since: since, now: now, &$1) })
+      .habitProgress, habitTopics, habit, since, now,
+      records: { try $0.progress(of: habit, since: since, now: now, &$1) })
   }
 
   private static var habitTopics: Set<Topic> {
@@ -150,7 +152,8 @@ extension LiveQuery {
   public static func counts<Owner, Group: QueryValue & Hashable>(
     of query: Query<Owner>, by property: any KeyPath<Owner, Group> & Sendable
   ) -> LiveQuery where Value == [Group: Int] {
-    LiveQuery(.counts, topics(of: query), query, property, records: { try $0.counts(of: query, by: property, &$1) })
+    LiveQuery(
+      .counts, topics(of: query), query, property, records: { try $0.counts(of: query, by: property, &$1) })
   }
 
   /// The sum, smallest, greatest and average of a number of the records of a query.
@@ -162,7 +165,8 @@ extension LiveQuery {
   public static func summary<Owner, Number: QueryNumber>(
     of number: any KeyPath<Owner, Number> & Sendable, in query: Query<Owner>
   ) -> LiveQuery where Value == NumberSummary {
-    LiveQuery(.summary, topics(of: query), number, query, records: { try $0.summary(of: number, in: query, &$1) })
+    LiveQuery(
+      .summary, topics(of: query), number, query, records: { try $0.summary(of: number, in: query, &$1) })
   }
 
   /// The sum, smallest, greatest and average of a number of the records of a query, for each value of another property.
@@ -171,7 +175,8 @@ extension LiveQuery {
     by property: any KeyPath<Owner, Group> & Sendable
   ) -> LiveQuery where Value == [Group: NumberSummary] {
     LiveQuery(
-      .summaries, topics(of: query), number, query, property, records: { try $0.summaries(of: number, in: query, by: property, &$1) })
+      .summaries, topics(of: query), number, query, property,
+      records: { try $0.summaries(of: number, in: query, by: property, &$1) })
   }
 
   /// The sum, smallest, greatest and average of an amount of money of the records of a query: one summary for each
@@ -184,7 +189,8 @@ extension LiveQuery {
   public static func summary<Owner>(
     of money: any KeyPath<Owner, Money?> & Sendable, in query: Query<Owner>
   ) -> LiveQuery where Value == [MoneySummary] {
-    LiveQuery(.summary, topics(of: query), money, query, records: { try $0.summary(of: money, in: query, &$1) })
+    LiveQuery(
+      .summary, topics(of: query), money, query, records: { try $0.summary(of: money, in: query, &$1) })
   }
 
   /// The summaries of an amount of money by currency, for each value of another property.
@@ -193,7 +199,8 @@ extension LiveQuery {
     by property: any KeyPath<Owner, Group> & Sendable
   ) -> LiveQuery where Value == [Group: [MoneySummary]] {
     LiveQuery(
-      .summaries, topics(of: query), money, query, property, records: { try $0.summaries(of: money, in: query, by: property, &$1) })
+      .summaries, topics(of: query), money, query, property,
+      records: { try $0.summaries(of: money, in: query, by: property, &$1) })
   }
 
   /// The topics of all kinds of records on which a query depends.

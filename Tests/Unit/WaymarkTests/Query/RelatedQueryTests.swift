@@ -173,6 +173,27 @@ struct RelatedQueryTests {
     #expect(await sorted.next()?.map(\.name) == ["Bus", "Train", "Walk"])
   }
 
+  @Test func `a watch of trips reads again when the first item of one moves it in the list`() async throws {
+    let alice = try Node.inMemory(name: "alice")
+    let rome = try await alice.save(Trip(name: "Rome"))
+    let oslo = try await alice.save(Trip(name: "Oslo"))
+    var visit = Activity(name: "Walk", tripID: rome.id)
+    visit.start = Date(timeIntervalSince1970: 1_000_000)
+    _ = try await alice.save(visit)
+    var watch = alice.watch(Trip.all).makeAsyncIterator()
+    #expect(await watch.next()?.map(\.name) == ["Rome", "Oslo"])
+    var earlier = Activity(name: "Ski", tripID: oslo.id)
+    earlier.start = Date(timeIntervalSince1970: 500_000)
+    _ = try await alice.save(earlier)
+    let next = Task { [watch] in
+      var watch = watch
+      return await watch.next()
+    }
+    let order = try await within("the new order") { await next.value?.map(\.name) }
+    #expect(order == ["Oslo", "Rome"])
+    await alice.close()
+  }
+
   @Test func `a watch reads again when the time reaches a date of another kind`() async throws {
     let clock = VirtualClock()
     let node = try Node.inMemory(name: "carol", clock: clock)

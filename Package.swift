@@ -142,7 +142,7 @@ let package = Package(
     shell("Transport", ["Platform", "Wire", "SecureChannel"]),
     .target(
       name: "ServiceDiscovery",
-      dependencies: ["CServiceDiscovery", "Platform", "Wire", "Sodium", "Membership", "Transport"],
+      dependencies: ["CServiceDiscovery", "Platform", "Wire", "Membership", "Transport"],
       swiftSettings: common + [.define("Bonjour", .when(platforms: [.macOS, .iOS]))],
       linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux], traits: ["Bonjour"]))]),
     shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),

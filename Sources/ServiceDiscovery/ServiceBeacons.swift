@@ -18,7 +18,6 @@
   import CServiceDiscovery
   import Membership
   import Platform
-  import Sodium
   package import Transport
   import Wire
 
@@ -27,6 +26,7 @@
     private nonisolated let executor = QueueExecutor(label: "waymark.services")
     private nonisolated let received: @Sendable ([UInt8], BeaconOrigin) -> Void
     private nonisolated let failed: @Sendable (ServiceError) -> Void
+    private nonisolated let random: @Sendable () -> UInt64
     private var requests: [UInt64: ServiceRequest] = [:]
     private var nextRequest: UInt64 = 0
     private var browser: UInt64?
@@ -43,12 +43,14 @@
     /// - Parameters:
     ///   - received: called on this actor's queue, at most as often as the limits allow.
     ///   - failed: called on this actor's queue when the responder can't be reached.
+    ///   - random: returns random numbers, for the names of services.
     package init(
       received: @escaping @Sendable ([UInt8], BeaconOrigin) -> Void,
-      failed: @escaping @Sendable (ServiceError) -> Void
+      failed: @escaping @Sendable (ServiceError) -> Void, random: @escaping @Sendable () -> UInt64
     ) {
       self.received = received
       self.failed = failed
+      self.random = random
       // Otherwise Avahi's library writes to standard error that its own interface is better.
       setenv("AVAHI_COMPAT_NOWARN", "1", 0)
     }
@@ -97,7 +99,7 @@
         let text = BeaconRecord.encoded(beacon)
         if let held = published[key], let request = requests[held.request], request.update(text) { continue }
         unpublish { $0 == key }
-        let name = BeaconRecord.name(random: random16().bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+        let name = BeaconRecord.name(random: random())
         let request = open { ref, context in
           DNSServiceRegister(
             &ref, 0, place.index, name, Self.type, nil, nil, UInt16(bigEndian: Self.port), UInt16(text.count),

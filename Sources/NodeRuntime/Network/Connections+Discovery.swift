@@ -61,9 +61,11 @@ extension Connections {
       guard let (device, beacon) = keyring.open(beacon) else { return }
       onQueue { $0.connections.received(beacon, of: device, from: origin) }
     }
-    let services = serviceBeacons(received: received) { failure in
-      onQueue { $0.connections.logger.info("network", "beacons are not published as services: \(failure)") }
-    }
+    let services = serviceBeacons(
+      received: received,
+      failed: { failure in
+        onQueue { $0.connections.logger.info("network", "beacons are not published as services: \(failure)") }
+      }, random: randomSeed)
     var carriers = [services].compactMap(\.self)
     var trouble: SystemError?
     do throws(SystemError) {

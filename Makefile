@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
 # Warnings are errors; see CONTRIBUTING.md.
 export WAYMARK_STRICT := 1
@@ -110,6 +110,9 @@ test: deps libcrypto ## build and run all tests
 
 service: build ## run a node under a real systemd (needs root)
 	@Tests/Process/Service/run
+
+bonjour: deps ## let two nodes find each other through Avahi only (needs root)
+	@Tests/Process/Bonjour/run
 
 upgrade: build ## run an older build and the current one in one circle
 	@Tests/Process/Upgrade/run

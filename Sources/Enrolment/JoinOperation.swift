@@ -309,6 +309,8 @@ public struct JoinOperation: Sendable {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: error.code, message: error.message,
         next: "if you forgot it, move the key file away and join again; or " + (error.next ?? "try again"))
+    } catch let error as WaymarkError where error.isKeyElsewhere(than: home) {
+      throw error
     } catch {
       return nil
     }

@@ -26,11 +26,22 @@ package struct PendingJoin: Sendable {
   /// Returns the keys of an interrupted join of the ticket's circle, or else new keys. The keys and the ticket are
   /// durable when this function returns.
   package func identity(for ticket: Ticket) throws -> (identity: Identity, isNew: Bool) {
-    if self.ticket?.circle == ticket.circle, let identity = try? Identity.load(from: folder) {
+    if self.ticket?.circle == ticket.circle, let identity = try pendingIdentity() {
       try save(ticket)
       return (identity, false)
     }
     return (try makeIdentity(for: ticket), true)
+  }
+
+  /// Returns the keys of the interrupted join; nil if they are lost or damaged.
+  private func pendingIdentity() throws -> Identity? {
+    do {
+      return try Identity.load(from: folder)
+    } catch let error as WaymarkError where error.isKeyElsewhere(than: folder) {
+      throw error
+    } catch {
+      return nil
+    }
   }
 
   /// Creates new keys, replacing those of an interrupted join.

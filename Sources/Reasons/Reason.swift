@@ -233,6 +233,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case keyMissing = "key_missing"
   /// The app's key store, outside of the home, has no such key.
   case keyNotHere = "key_not_here"
+  /// The app's key store can't be read.
+  case keyStoreFailed = "key_store_failed"
   /// A key file is damaged, or is the wrong file.
   case keyDamaged = "key_damaged"
   /// A key is exposed to other users.
@@ -740,6 +742,7 @@ extension Reason {
     case .wrongMode: ReasonText(.error, .hands, "other users can access a file")
     case .keyMissing: ReasonText(.error, .command, "a key file is missing or can't be read")
     case .keyNotHere: ReasonText(.error, .command, "the key is not in the key store of this machine")
+    case .keyStoreFailed: ReasonText(.error, .hands, "the app's key store can't be read")
     case .keyDamaged: ReasonText(.error, .command, "a key file is damaged, or is the wrong file")
     case .keyExposed: ReasonText(.error, .command, "a key is exposed to other users")
     case .key: ReasonText(.error, .command, "a key is malformed")

@@ -32,6 +32,8 @@
     private var browser: UInt64?
     /// The requests for the records of the services that were found.
     private var queries: [FoundService: UInt64] = [:]
+    /// Services that were found when too many others were being asked for.
+    private var skipped: Set<FoundService> = []
     private var published: [PublishedPlace: (request: UInt64, name: String)] = [:]
     private var allowance = ReceiveAllowance(now: monotonicMilliseconds())
     private var isClosed = false
@@ -67,8 +69,10 @@
       }
     }
 
-    /// Does nothing: the responder follows the interfaces by itself.
-    package nonisolated func join(_ places: [BeaconInterface]) {}
+    /// Withdraws services of addresses that this machine no longer has. The responder follows the interfaces by itself.
+    package nonisolated func join(_ places: [BeaconInterface]) {
+      enqueue { $0.unpublish { !places.contains($0.place) } }
+    }
 
     package nonisolated func send(_ beacons: [[UInt8]], from place: BeaconInterface) -> Int {
       enqueue { $0.publish(beacons, on: place) }
@@ -146,7 +150,9 @@
       switch answer {
       case .added(let service): query(service)
       case .removed(let service):
+        skipped.remove(service)
         if let request = queries.removeValue(forKey: service) { end(request) }
+        if let next = skipped.popFirst() { query(next) }
       case .text(let text):
         guard let service = queries.first(where: { $0.value == id })?.key,
           !published.values.contains(where: { $0.name == service.name }),
@@ -158,7 +164,11 @@
     }
 
     private func query(_ service: FoundService) {
-      guard queries[service] == nil, queries.count < Limits.foundServicesMax, service.isPlausible else {
+      guard queries[service] == nil, service.isPlausible,
+        !published.values.contains(where: { $0.name == service.name })
+      else { return }
+      guard queries.count < Limits.foundServicesMax else {
+        if skipped.count < Limits.foundServicesMax * 16 { skipped.insert(service) }
         return
       }
       guard let name = service.fullName else { return }
@@ -181,7 +191,7 @@
 
     private func endAll() {
       for request in requests.values { request.end() }
-      (requests, queries, published, browser) = ([:], [:], [:], nil)
+      (requests, queries, skipped, published, browser) = ([:], [:], [], [:], nil)
     }
 
     private func interfaceName(_ index: UInt32) -> String {

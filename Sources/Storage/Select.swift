@@ -134,11 +134,20 @@ struct Select {
       }
       return terms.isEmpty ? "1" : "(\(terms.joined(separator: " AND ")))"
     case .any(let conditions):
-      let terms = conditions.compactMap { sql($0, &arguments) }
+      let terms = conditions.compactMap { branch($0, &arguments) }
       return terms.isEmpty ? nil : "(\(terms.joined(separator: " OR ")))"
     // In SQL, a comparison with null is neither true nor false, and neither is its negation.
-    case .not(let condition): return sql(condition, &arguments).map { "NOT coalesce(\($0), 0)" } ?? "1"
+    case .not(let condition): return branch(condition, &arguments).map { "NOT coalesce(\($0), 0)" } ?? "1"
     }
+  }
+
+  /// Returns the SQL of a condition in a larger one; nil if no record can meet it. Then it leaves no arguments, because
+  /// SQLite refuses those that the statement does not use.
+  private func branch(_ condition: RecordQuery.Condition, _ arguments: inout [ColumnValue]) -> String? {
+    let count = arguments.count
+    if let term = sql(condition, &arguments) { return term }
+    arguments.removeSubrange(count...)
+    return nil
   }
 
   private func sql(

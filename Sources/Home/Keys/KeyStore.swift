@@ -80,10 +80,13 @@ struct KeptKey: Hashable, Sendable {
         guard bytes.count == purpose.secretBytes else { throw KeyText.Flaw.damaged }
         secrets.append(contentsOf: bytes)
       }
+    } catch KeyText.Flaw.damaged {
+      throw WaymarkError.home(
+        .keyDamaged, "The \(purpose.rawValue) key in the app's key store is damaged.", next: "join the circle again")
     } catch {
       throw WaymarkError.home(
-        .keyDamaged, "The \(purpose.rawValue) key can't be read from the app's key store: \(error).",
-        next: "see the error of the key store, then try again; or join the circle again")
+        .keyStoreFailed, "The \(purpose.rawValue) key can't be read from the app's key store: \(error).",
+        next: "see the error of the key store, then try again")
     }
     guard isThere else {
       throw WaymarkError.home(
@@ -100,5 +103,12 @@ struct KeptKey: Hashable, Sendable {
         next: "join the circle again")
     }
     return secrets
+  }
+}
+
+extension WaymarkError {
+  /// Whether the key of a home may exist although it can't be read: its key store failed, or the home was given none.
+  package func isKeyElsewhere(than home: Home) -> Bool {
+    code == .keyStoreFailed || code == .keyNotHere && home.keyStore == nil
   }
 }

@@ -78,7 +78,8 @@ public struct Query<Owner: Record>: Hashable, Sendable {
   /// ```
   ///
   /// The place in the order follows from the record as it was read. So no record is skipped or repeated if others are
-  /// added, changed or deleted in between, and the record itself may have been deleted.
+  /// added, changed or deleted in between, and the record itself may have been deleted. In list order, a trip without a
+  /// start of its own comes where its first item does; if that item changes in between, this holds no more.
   public func after(_ record: Owner) -> Query {
     var query = self
     query.plan.cursor = RecordQuery.Cursor(

@@ -74,6 +74,7 @@ package struct FileContents {
   package func fetch(
     _ file: FileReference, named name: String, tell: @escaping @Sendable (FileState) -> Void = { _ in }
   ) async throws {
+    try core.checkOpen()
     if try !fileState(of: file).isHere {
       let fetching = FileFetching(file: file, name: name)
       try await fetching.run(on: core, tell: tell)

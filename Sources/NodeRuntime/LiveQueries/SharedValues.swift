@@ -32,6 +32,8 @@ private func erased(_ parameter: any Hashable & Sendable) -> AnyHashable { AnyHa
 /// itself, so sharing it costs no memory.
 package struct SharedValues {
   private var entries: [QueryIdentity: Entry] = [:]
+  /// How often the clock or the time zone was set.
+  package private(set) var clockSettings = 0
 
   private struct Entry {
     var watchers = 0
@@ -43,9 +45,11 @@ package struct SharedValues {
     package let value: any Sendable
     package let revision: UInt64
     package let due: Moment?
+    /// The `clockSettings` at which it was read.
+    package let clockSettings: Int
 
-    package init(_ value: any Sendable, revision: UInt64, due: Moment?) {
-      (self.value, self.revision, self.due) = (value, revision, due)
+    package init(_ value: any Sendable, revision: UInt64, due: Moment?, clockSettings: Int) {
+      (self.value, self.revision, self.due, self.clockSettings) = (value, revision, due, clockSettings)
     }
   }
 
@@ -67,8 +71,9 @@ package struct SharedValues {
     entries[query] = entry.watchers == 0 ? nil : entry
   }
 
-  /// Adds a value, unless a newer one is known.
+  /// Adds a value, unless a newer one is known, or it depends on the time and the clock was set since.
   package mutating func add(_ value: Value, of query: QueryIdentity) {
+    guard value.due == nil || value.clockSettings == clockSettings else { return }
     guard let known = entries[query]?.value, known.revision > value.revision else {
       entries[query]?.value = value
       return
@@ -80,6 +85,7 @@ package struct SharedValues {
 
   /// Forgets the values that depend on the time, because the clock or the time zone was changed.
   mutating func clockWasSet() {
+    clockSettings += 1
     for (query, entry) in entries where entry.value?.due != nil { entries[query]?.value = nil }
   }
 }

@@ -156,7 +156,7 @@ package struct WatchRegistry {
   }
 
   /// Records that everything may have changed, and resumes all watchers.
-  mutating func changedEverything() {
+  package mutating func changedEverything() {
     revision += 1
     newestOfAll = revision
     // The numbers of the change sets may have changed.

@@ -189,11 +189,13 @@ package final class Connections {
   }
 
   /// Takes over the state of a store that was opened again.
-  func reopen(_ stored: StoredState, waiting: AwaitedAdmission?) throws {
+  ///
+  /// The questions stay: they have all ended, and the numbers of new ones must differ from theirs, because the timers of
+  /// old ones are still running.
+  func reopen(_ stored: StoredState, waiting: AwaitedAdmission?, _ remembered: PeerHistory) {
     self.waiting = waiting
-    remembered = try PeerHistory(store)
+    self.remembered = remembered
     peering = Peering(paused: stored.pausedPeers, seed: randomSeed())
-    questions = Questions()
     credentials.update(circle)
   }
 

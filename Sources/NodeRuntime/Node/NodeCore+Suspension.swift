@@ -61,13 +61,29 @@ extension NodeCore {
     logger.info("node", "suspended")
   }
 
+  /// Ends attempts to resume that are under way: they fail at their next step.
+  package func endResuming() {
+    guard isSuspended else { return }
+    suspensions += 1
+  }
+
+  /// Notes that an attempt to resume is under way, until `endResume()`. It may hold the lock of the home.
+  package func beginResume() { resumesUnderWay += 1 }
+
+  package func endResume() { resumesUnderWay -= 1 }
+
+  /// Waits until no attempt to resume is under way.
+  package func untilNotResuming(isolation: isolated (any Actor)? = #isolation) async {
+    while isSuspended, resumesUnderWay > 0 { await pause(isolation: isolation) }
+  }
+
   /// Waits until all sockets are closed, and until nothing uses the store any more, so that its lock is free.
   ///
   /// Calls that wait have failed by now. Calls with work on another queue, such as a backup, which may read the store
   /// there, end when that work ends.
   package func untilReleased(isolation: isolated (any Actor)? = #isolation) async {
     var waited = 0
-    while !connections.isQuiet, waited < Self.goodbyeMilliseconds * 2 {
+    while !replicator.isOpen, !connections.isQuiet, waited < Self.goodbyeMilliseconds * 2 {
       // A peer that reads nothing must not delay this.
       if waited == Self.goodbyeMilliseconds { connections.abandonLinks() }
       await pause(isolation: isolation)
@@ -126,9 +142,11 @@ extension NodeCore {
     let stored = try Self.state(of: store, home, environment)
     guard stored.circle.id == suspension.circle else { throw WaymarkError.keysReplaced(home) }
     let waiting = try stored.admission(of: identity, in: home)
+    let remembered = try PeerHistory(store)
     let replicator = try Self.replicator(store, stored, home, identity, clock)
+    // From here on, nothing fails.
     loop.reopen(replicator)
-    try connections.reopen(stored, waiting: waiting)
+    connections.reopen(stored, waiting: waiting, remembered)
     replicator.shell = shell
     maintenance.reopen()
     unresumedServing = suspension.serving

@@ -52,6 +52,8 @@ package final class NodeCore {
   weak var released: Store?
   /// The number of calls that have begun and wait for something, such as work on another queue.
   private(set) var callsUnderWay = 0
+  /// The number of attempts to resume that are under way.
+  package internal(set) var resumesUnderWay = 0
   /// How often the store was opened. Work that keeps numbers of change sets starts over when this has changed.
   var openings = 0
   /// How often the node was suspended.
@@ -132,7 +134,7 @@ package final class NodeCore {
     for addition in additions { addition.end() }
     readQueue?.close()
     // Checkpoints now, so that the next start has nothing to do.
-    if maintenance.failure == nil { try? store.rest() }
+    if maintenance.failure == nil { maintenance.restBeforeClosing() }
     replicator.close()
     shell.endFiles()
   }
@@ -158,7 +160,8 @@ package final class NodeCore {
 
   /// Converts any error to a `WaymarkError`, and reports a lost write to the replicator, which may stop the node.
   package func failure(_ error: any Error) -> WaymarkError {
-    guard isLostWrite(error) else { return .reading(home, error) }
+    // The store of a node that is suspended or closed is not concerned.
+    guard replicator.isOpen, isLostWrite(error) else { return .reading(home, error) }
     replicator.storeFailed(error)
     return maintenance.failure ?? .reading(home, error)
   }

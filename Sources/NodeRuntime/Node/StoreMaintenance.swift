@@ -102,6 +102,18 @@ package final class StoreMaintenance {
 
   // MARK: Checkpoints
 
+  /// Checkpoints before the store is closed. If the disk fails, the log is kept, and the store is verified when it is
+  /// opened next.
+  func restBeforeClosing() {
+    do {
+      try store.rest()
+    } catch where isBrokenStore(error) {
+      store.leaveLogOnClose()
+      home.markSuspect()
+      logger.error("store", "can't checkpoint before closing: \(error)")
+    } catch {}
+  }
+
   /// Sets the timer for the next checkpoint, and checkpoints at once if one is overdue.
   func scheduleCheckpoint(after report: CommitReport? = nil) {
     guard

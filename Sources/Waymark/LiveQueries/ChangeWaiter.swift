@@ -17,7 +17,10 @@ struct ChangeWaiter {
     _ query: LiveQuery<Value>, after seen: Observation<Value>?, _ explanation: Explanation
   ) async -> Observation<Value>? {
     core.loop.watching.shared.enter(
-      query.identity, seen.map { SharedValues.Value($0.value, revision: $0.revision, due: $0.due) })
+      query.identity,
+      seen.map {
+        SharedValues.Value($0.value, revision: $0.revision, due: $0.due, clockSettings: $0.clockSettings)
+      })
     defer { core.loop.watching.shared.leave(query.identity) }
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? core.loop.watching.noPause)
     var counts = seen?.counts ?? WatchCounts(watchers: 1)
@@ -42,8 +45,8 @@ struct ChangeWaiter {
       // A failed read is retried after the next change.
       guard let found, isNew else { continue }
       return Observation(
-        value: found.value, revision: core.loop.watching.revision, due: due, pause: pause, counts: counts,
-        causes: causes)
+        value: found.value, revision: core.loop.watching.revision, due: due,
+        clockSettings: core.loop.watching.shared.clockSettings, pause: pause, counts: counts, causes: causes)
     }
     return nil
   }
@@ -77,7 +80,9 @@ struct ChangeWaiter {
     do {
       let value = try query.read(core, &time)
       core.loop.watching.shared.add(
-        SharedValues.Value(value, revision: revision, due: time.due), of: query.identity)
+        SharedValues.Value(
+          value, revision: revision, due: time.due, clockSettings: core.loop.watching.shared.clockSettings),
+        of: query.identity)
       return (value, time.due)
     } catch {
       core.logger.error("watch", "can't read \(query.name) for a watcher: \(error)")

@@ -57,6 +57,8 @@ struct Observation<Value: Sendable>: Sendable {
   let revision: UInt64
   /// When the passing of time may change the value; nil if it never does.
   let due: Moment?
+  /// How often the clock or the time zone had been set.
+  let clockSettings: Int
   let pause: WatchRegistry.Pause
   let counts: WatchCounts
   /// What changed since the read before; empty unless the watcher explains itself.

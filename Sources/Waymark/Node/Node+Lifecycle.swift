@@ -53,8 +53,11 @@ extension Node {
     if core.replicator.isOpen {
       suspendServices()
       core.suspend()
+    } else {
+      core.endResuming()
     }
     await core.untilReleased()
+    await core.untilNotResuming()
   }
 
   /// Continues after ``suspend()``: takes the lock, opens the store, and serves as before if the node was serving.
@@ -71,6 +74,8 @@ extension Node {
     guard !core.isClosed else { throw WaymarkError.closed }
     if core.isSuspended {
       let suspensions = core.suspensions
+      core.beginResume()
+      defer { core.endResume() }
       await core.untilReleased()
       try await SuspectStore.check(home)
       try await Self.patiently { try core.resume(unlessSuspendedAfter: suspensions) }

@@ -78,6 +78,8 @@ extension Node {
       try core.maintenance.withRoom {
         try core.connections.remembered.keep(name: new, of: peer.device, in: core.store)
       }
+      // The history, conflicts and the trash name devices too.
+      core.loop.watching.changedEverything()
       core.loop.nodeChanged()
     }
   }

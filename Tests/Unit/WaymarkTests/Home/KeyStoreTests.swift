@@ -46,7 +46,7 @@ struct KeyStoreTests {
     keys.swap()
     #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "key_damaged")
     keys.fails = true
-    #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "key_damaged")
+    #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "key_store_failed")
     let other = try TestHome()
     let failing = Home(URL(filePath: other.home.path), keys: keys)
     #expect(try await refusal { _ = try await Node.open(failing, name: "bob") } == "unwritable")
@@ -101,6 +101,28 @@ struct KeyStoreTests {
     #expect(try await node.records(Trip.all.sorted(by: \.name)).map(\.name) == ["Oslo", "Paris", "Roma"])
     #expect(try await node.verifyStore().isSound)
     await node.close()
+  }
+
+  @Test func `a join does not replace keys that can't be read only now or only here`() async throws {
+    let circle = try await SocketCircle.premium(["alice"])
+    defer { circle.end() }
+    let test = try TestHome()
+    let keys = MemoryKeys()
+    let home = Home(URL(filePath: test.home.path), keys: keys)
+    let ticket = try await circle["alice"].invite().ticket
+    try await JoinOperation(home: home, ticket: ticket, name: "phone").join()
+    let file = try Data(contentsOf: URL(filePath: home.deviceKey))
+    let next = try await circle["alice"].invite().ticket
+    // The command line knows no key store.
+    #expect(
+      try await refusal { try await JoinOperation(home: test.home, ticket: next, name: "phone").join() }
+        == "key_not_here")
+    keys.fails = true
+    #expect(
+      try await refusal { try await JoinOperation(home: home, ticket: next, name: "phone").join() }
+        == "key_store_failed")
+    #expect(try Data(contentsOf: URL(filePath: home.deviceKey)) == file)
+    #expect(try await circle["alice"].members().count == 2)
   }
 
   private func root(of home: Home) async throws -> String {

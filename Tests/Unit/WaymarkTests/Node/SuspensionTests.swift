@@ -250,6 +250,24 @@ struct SuspensionTests {
     await node.close()
   }
 
+  @Test func `a node that is suspended while it resumes stays suspended`() async throws {
+    let test = try TestHome()
+    let node = try await Node.open(test.home, name: "alice")
+    await node.suspend()
+    let other = try Node(home: test.home)
+    let resuming = Task { try await refusal { try await node.resume() } }
+    try await eventually("the attempt has begun") { await node.withCore { $0.resumesUnderWay > 0 } }
+    await node.suspend()
+    #expect(try await within("the end of the attempt") { try await resuming.value } == "suspended")
+    await other.close()
+    // The lock is free.
+    let third = try Node(home: test.home)
+    await third.close()
+    try await node.resume()
+    #expect(try await node.records(Trip.all) == [])
+    await node.close()
+  }
+
   @Test func `a node in memory keeps its records`() async throws {
     let node = try Node.inMemory()
     _ = try await node.save(Trip(name: "Rome"))

@@ -105,6 +105,14 @@ struct SummaryTests {
     #expect(await counts.next() == [oslo.id: 4])
   }
 
+  @Test func `a condition may have a part that no record meets`() async throws {
+    let none = Condition<Lodging>.isOne(of: [] as [String], \.name)
+    let either = Lodging.all.filter(\.tripID == oslo.id || (\.notes == "none" && none))
+    #expect(try await alice.read(.counts(of: either, by: \.tripID)) == [oslo.id: 4])
+    let neither = Lodging.all.filter(\.tripID == oslo.id && !(\.notes == "none" && none))
+    #expect(try await alice.read(.counts(of: neither, by: \.tripID)) == [oslo.id: 4])
+  }
+
   @Test func `a property that is not stored is refused`() async throws {
     #expect(
       try await refusal { _ = try await alice.read(.counts(of: Lodging.all, by: \.name.count)) }

@@ -88,21 +88,27 @@ struct SharedReadTests {
 
   @Test func `a value is kept while someone waits, and the newest one wins`() {
     var shared = SharedValues()
+    /// A value that was read before the clock is set.
+    func value(_ value: Int, _ revision: UInt64, due: Int64?) -> SharedValues.Value {
+      SharedValues.Value(value, revision: revision, due: due, clockSettings: 0)
+    }
     let query = QueryIdentity("count", Int.self, [1])
     shared.enter(query, nil)
-    shared.enter(query, SharedValues.Value(5, revision: 5, due: nil))
-    shared.add(SharedValues.Value(4, revision: 4, due: 10), of: query)
+    shared.enter(query, value(5, 5, due: nil))
+    shared.add(value(4, 4, due: 10), of: query)
     #expect(shared[query]?.revision == 5)
-    shared.add(SharedValues.Value(6, revision: 6, due: 10), of: query)
+    shared.add(value(6, 6, due: 10), of: query)
     #expect(shared[query]?.revision == 6)
     shared.clockWasSet()
     #expect(shared[query] == nil, "what depends on the time is forgotten")
+    shared.add(value(6, 6, due: 10), of: query)
+    #expect(shared[query] == nil, "nor is it taken over from a watcher that has it from before")
     shared.leave(query)
-    shared.add(SharedValues.Value(7, revision: 7, due: nil), of: query)
+    shared.add(value(7, 7, due: nil), of: query)
     #expect(shared[query]?.revision == 7)
     shared.leave(query)
     #expect(shared.count == 0 && shared[query] == nil)
-    shared.add(SharedValues.Value(8, revision: 8, due: nil), of: query)
+    shared.add(value(8, 8, due: nil), of: query)
     #expect(shared.count == 0, "a value of a query that nobody watches is not kept")
     #expect(query != QueryIdentity("count", Int.self, [2]) && query != QueryIdentity("count", Bool.self, [1]))
     #expect(query != QueryIdentity("record", Int.self, [1]))

@@ -198,7 +198,7 @@ struct WithdrawalCallTests {
     #expect(try await alice.entitlements().count == 2)
     let notice = try #require(try await alice.status().notices.first { $0.reason == .premiumEnds })
     #expect(
-      notice.text.description.hasSuffix("the circle has withdrawn its trust in this device's issuer's key"))
+      notice.text.description.hasSuffix("the circle has withdrawn its trust in the issuer"))
     #expect(notice.next?.description == "waymark premium self")
     #expect(try await alice.issueOwnPremium().trusted)
     #expect(try await !alice.status().notices.contains { $0.reason == .premiumEnds })

@@ -104,7 +104,7 @@ struct KeyStoreTests {
   }
 
   @Test func `a join does not replace keys that can't be read only now or only here`() async throws {
-    let circle = try await SocketCircle.premium(["alice"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let test = try TestHome()
     let keys = MemoryKeys()
@@ -122,7 +122,7 @@ struct KeyStoreTests {
       try await refusal { try await JoinOperation(home: home, ticket: next, name: "phone").join() }
         == "key_store_failed")
     #expect(try Data(contentsOf: URL(filePath: home.deviceKey)) == file)
-    #expect(try await circle["alice"].members().count == 2)
+    #expect(try await circle["alice"].members().count == 3)
   }
 
   private func root(of home: Home) async throws -> String {

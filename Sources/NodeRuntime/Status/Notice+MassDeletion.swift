@@ -18,7 +18,7 @@ extension NodeStatus.Notice {
       .massDeletion,
       text: "\(delete.deviceName) deleted \(parts.joined(separator: " and ")) at "
         + "\(CivilTime.sentenceText(delete.time.milliseconds))",
-      next: "\(waymark: "undo \(operation)"); if that was intended: \(waymark: "status --acknowledge")",
+      next: .waymark("undo \(operation)"),
       .massDeletion(delete))
   }
 }

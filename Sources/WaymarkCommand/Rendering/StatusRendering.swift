@@ -177,7 +177,7 @@ extension Rendering {
     for notice in status.notices {
       lines.append(
         (
-          sentence(printable(notice.text)) + following(notice.next),
+          sentence(printable(notice.text)) + intended(notice) + following(notice.next),
           notice.reason.severity == .error ? .bad : .careful
         ))
     }
@@ -191,6 +191,11 @@ extension Rendering {
         ))
     }
     return lines
+  }
+
+  private func intended(_ notice: NodeStatus.Notice) -> String {
+    guard notice.reason == .massDeletion else { return "" }
+    return " (if that was intended: \(words(.waymark("status --acknowledge"))))"
   }
 
   private func following(_ next: Step?) -> String { next.map { ": \(words($0))" } ?? "." }

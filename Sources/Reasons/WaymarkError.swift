@@ -148,7 +148,9 @@ extension Reason {
   /// Whether the failure is about a key file or its passphrase.
   package var concernsKeys: Bool {
     switch self {
-    case .keyMissing, .keyNotHere, .keyStoreFailed, .keyDamaged, .keyExposed, .passphraseNeeded, .wrongPassphrase, .badPassphrase: true
+    case .keyMissing, .keyNotHere, .keyStoreFailed, .keyDamaged, .keyExposed, .passphraseNeeded,
+      .wrongPassphrase, .badPassphrase:
+      true
     default: false
     }
   }

@@ -82,7 +82,8 @@ struct KeptKey: Hashable, Sendable {
       }
     } catch KeyText.Flaw.damaged {
       throw WaymarkError.home(
-        .keyDamaged, "The \(purpose.rawValue) key in the app's key store is damaged.", next: "join the circle again")
+        .keyDamaged, "The \(purpose.rawValue) key in the app's key store is damaged.",
+        next: "join the circle again")
     } catch {
       throw WaymarkError.home(
         .keyStoreFailed, "The \(purpose.rawValue) key can't be read from the app's key store: \(error).",

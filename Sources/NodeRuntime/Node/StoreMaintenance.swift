@@ -107,7 +107,7 @@ package final class StoreMaintenance {
   func restBeforeClosing() {
     do {
       try store.rest()
-    } catch where isBrokenStore(error) {
+    } catch  where isBrokenStore(error) {
       store.leaveLogOnClose()
       home.markSuspect()
       logger.error("store", "can't checkpoint before closing: \(error)")

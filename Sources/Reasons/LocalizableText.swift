@@ -101,11 +101,6 @@ public struct LocalizableText: Sendable {
   package static func + (left: LocalizableText, right: LocalizableText) -> LocalizableText {
     LocalizableText(left.pattern + right.pattern, left.values + right.values)
   }
-
-  package static func += (left: inout LocalizableText, right: LocalizableText) { left = left + right }
-
-  /// Whether there is no text.
-  package var isEmpty: Bool { description.isEmpty }
 }
 
 extension [LocalizableText] {

@@ -22,6 +22,7 @@ package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible 
     (self.kind, self.name, self.allowed) = (kind, name, allowed)
   }
 
+  /// What is wrong, as a clause without a final period.
   package var clause: LocalizableText {
     let kind = LocalizableText(word: kind)
     let known = allowed.joined(separator: ", ")

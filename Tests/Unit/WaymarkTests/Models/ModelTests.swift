@@ -44,7 +44,7 @@ import WaymarkTesting
     #expect(trips.phase == .ended(.closed) && trips.value == 0)
   }
 
-  @Test func `a model that nobody holds stops watching`() async throws {
+  @Test func `a model without an owner stops watching`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     var trips: Watched<Int>? = Watched(.count(Trip.all), on: node)
@@ -52,7 +52,7 @@ import WaymarkTesting
     weak let model = trips
     trips = nil
     #expect(model == nil)
-    try await eventually("nobody watches") { await node.watchCounts.watchers == 0 }
+    try await eventually("no watcher is left") { await node.watchCounts.watchers == 0 }
   }
 
   @Test func `a view that is described again keeps its model, unless its query differs`() async throws {

@@ -29,7 +29,7 @@ struct SharedReadTests {
     #expect(counts.firings == 600 && counts.deliveries == 800 && counts.reads == reads.count)
     for task in tasks { task.cancel() }
     for task in tasks { await task.value }
-    #expect(await node.sharedValueCount == 0, "nothing is kept once nobody watches")
+    #expect(await node.sharedValueCount == 0, "nothing is kept once there is no watcher")
     // A watcher that begins now reads the present value.
     let late = Watcher(node.watch(watched))
     #expect(try await late.next("three trips") == 3)
@@ -109,7 +109,7 @@ struct SharedReadTests {
     shared.leave(query)
     #expect(shared.count == 0 && shared[query] == nil)
     shared.add(value(8, 8, due: nil), of: query)
-    #expect(shared.count == 0, "a value of a query that nobody watches is not kept")
+    #expect(shared.count == 0, "a value of a query without watchers is not kept")
     #expect(query != QueryIdentity("count", Int.self, [2]) && query != QueryIdentity("count", Bool.self, [1]))
     #expect(query != QueryIdentity("record", Int.self, [1]))
   }

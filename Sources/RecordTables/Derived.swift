@@ -24,10 +24,12 @@ package enum Derived {
   ///   - schema: the kinds that get tables of their own.
   ///   - kept: all tables that are not derived.
   package static func create(_ connection: Connection, _ schema: Schema, keeping kept: [String]) throws {
+    try TextIndex.drop(connection)
     for (name, type) in try existing(connection, besides: kept) {
       try connection.execute("DROP \(type) \(name)")
     }
     try connection.execute(RecordSchema(schema).derived)
+    try TextIndex.create(connection)
     try seed(connection)
     try MetaTable.set(key, RecordSchema(schema).fingerprint, connection)
   }
@@ -56,6 +58,9 @@ package enum Derived {
     none.stamps.set(FixedRecords.organizationName, 0)
     none.contents[FixedRecords.organizationName] = Value.text(FixedRecords.noneName).encoded
     try RecordTable(FixedRecords.none.kind, .builtIn, connection).write(none, FixedRecords.none.id)
+    let index = try TextIndex(connection, .builtIn)
+    index.changed(FixedRecords.none, from: nil, to: none)
+    try index.update()
     var profile = StoredRow(life: true, stamps: Stamps(common: 0))
     profile.stamps.set(Fields.life, 0)
     try RecordTable(FixedRecords.profile.kind, .builtIn, connection).write(profile, FixedRecords.profile.id)

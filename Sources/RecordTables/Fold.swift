@@ -36,7 +36,7 @@ package import Wire
 //
 // A batch is one transaction. For each entry, the fold updates the row, its stamps, its siblings, and the digest of the
 // lane (it subtracts the old record's hash and adds the new one). At the end, `finish` updates the values that depend
-// on several records: hidden writes, counts, and sums of trips. Most entries insert new records. They take a separate
+// on several records: hidden writes, counts, and sums of trips, and the text index. Most entries insert new records. They take a separate
 // fast path (`insert`), which reads nothing.
 
 /// Applies change sets to the record tables. `Merge` decides which write wins. Nothing here depends on particular
@@ -59,6 +59,7 @@ package final class Fold {
   private var newErases: [FoldedErase] = []
   private let ranks: WholeRecordRanks
   package var dayIndex: DayIndex
+  package let textIndex: TextIndex
   private var tables: [KindNumber: RecordTable] = [:]
   /// Files that rows named before this batch and may not name any more, or name only in the trash.
   private var formerFiles: Set<FileReference> = []
@@ -81,6 +82,7 @@ package final class Fold {
     heldErases = try HeldErases(connection, schema)
     ranks = try WholeRecordRanks(connection)
     dayIndex = try DayIndex(connection)
+    textIndex = try TextIndex(connection, schema)
   }
 
   /// In-memory state captured before a transaction, for rollback.
@@ -88,10 +90,13 @@ package final class Fold {
     fileprivate let digests: Digests.RollbackState
     fileprivate let aggregates: Aggregates.RollbackState
     fileprivate let dayIndex: DayIndex
+    fileprivate let isTextIndexStale: Bool
   }
 
   package var rollbackState: RollbackState {
-    RollbackState(digests: digests.rollbackState, aggregates: aggregates.rollbackState, dayIndex: dayIndex)
+    RollbackState(
+      digests: digests.rollbackState, aggregates: aggregates.rollbackState, dayIndex: dayIndex,
+      isTextIndexStale: textIndex.isStale)
   }
 
   /// Restores the state captured before a transaction. It does not read the disk, because the disk may be what failed.
@@ -103,6 +108,7 @@ package final class Fold {
     digests.restore(state.digests)
     aggregates.restore(state.aggregates)
     dayIndex = state.dayIndex
+    textIndex.restore(wasStale: state.isTextIndexStale)
     missing.forget()
   }
 
@@ -114,6 +120,7 @@ package final class Fold {
     try digests.reload()
     try aggregates.reload()
     dayIndex = try DayIndex(connection)
+    try textIndex.reload()
     missing.forget()
   }
 
@@ -139,6 +146,7 @@ package final class Fold {
     for entry in set.body.entries where entry.type == .erase { try erase(entry, in: set.body, at: place) }
     for entry in set.body.entries { try fold(entry, in: set.body, at: place) }
     if !set.body.isComplete { try noteMissing(of: set, at: place) }
+    try textIndex.updateIfMany()
     report.folded(set, at: place.origin.number)
   }
 
@@ -146,6 +154,7 @@ package final class Fold {
   package func finish(_ report: inout CommitReport) throws {
     try applyNewErases(&report)
     try aggregates.finish(self, &report)
+    try textIndex.update()
     report.formerFiles.formUnion(takeFormerFiles())
     try digests.save()
   }
@@ -183,6 +192,7 @@ package final class Fold {
     for cell in body.cells[entry.cells] { hashInput.add(field: cell.field, stamp: origin.stamp) }
     digests.add(hashInput.hash, entry.key)
     aggregates.inserted(entry.key, kind, parent: table.parent(of: entry, in: body))
+    textIndex.inserted(entry, in: body)
     return true
   }
 
@@ -494,6 +504,7 @@ package final class Fold {
     digests.add(try hash(key, row.stamps), key)
     try table.write(row, key.id)
     aggregates.changed(key, table.kind, from: old, to: row)
+    textIndex.changed(key, from: old, to: row)
   }
 
   /// Notes the files that a row may have stopped naming, and those of a row that died or came back to life.

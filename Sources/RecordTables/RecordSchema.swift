@@ -1,6 +1,7 @@
 // Sources/store.md, "Tables"
 
 import Records
+import Replication
 
 /// The tables and views that folding the log fills.
 struct RecordSchema {
@@ -122,7 +123,11 @@ struct RecordSchema {
 
   /// A string that differs whenever the derived tables, or what the fold writes into them, would differ. If the string
   /// has changed, the log is folded again.
-  var fingerprint: String { "fold \(Self.foldVersion)\n" + derived }
+  var fingerprint: String { "fold \(Self.foldVersion)\n\(derived)\(TextIndex.sql)\n\(searchedFields)" }
+
+  private var searchedFields: String {
+    schema.kinds.map { "\($0.number.rawValue): \($0.searchedFields.map(\.number))" }.joined(separator: "\n")
+  }
 
   /// The version of the fold. Increase it when the fold derives a different result from the same log.
   private static let foldVersion = 5

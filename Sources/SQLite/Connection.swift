@@ -136,6 +136,21 @@ package final class Connection {
     }
   }
 
+  /// Runs `body` within a transaction. If `body` throws, its changes are undone and the transaction goes on.
+  ///
+  /// Virtual tables write what they have in memory before this returns.
+  package func savepoint(_ body: () throws -> Void) throws {
+    try execute("SAVEPOINT part")
+    do {
+      try body()
+      try execute("RELEASE part")
+    } catch {
+      // A failed RELEASE has ended the savepoint; its changes stay.
+      if (try? execute("ROLLBACK TO part")) != nil { try execute("RELEASE part") }
+      throw error
+    }
+  }
+
   /// Runs `body`, which reads one state of the database, whatever other connections write meanwhile.
   package func reading<Result>(_ body: () throws -> Result) throws -> Result {
     try execute("BEGIN")

@@ -19,6 +19,11 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
       code: directorySync, message: "the store's directory can't be synced: \(reason)", sql: nil)
   }
 
+  /// Returns the error for a row that should be in a table.
+  package static func missingRow(of table: String) -> Self {
+    Self(code: SQLITE_CORRUPT, message: "a row of \(table) is missing", sql: nil)
+  }
+
   /// Whether the disk is full, including if only the index of the write-ahead log could not grow.
   package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
   /// Whether another connection, or a reader, prevented the work.
@@ -27,6 +32,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
   /// Whether a table or column in the statement does not exist.
   package var isMissing: Bool { code & 0xff == SQLITE_ERROR }
+  /// Whether a constraint of a table was violated.
+  package var isConstraint: Bool { code & 0xff == SQLITE_CONSTRAINT }
   /// Whether the work was interrupted because its task was cancelled or its time limit had passed.
   package var isInterrupted: Bool { code & 0xff == SQLITE_INTERRUPT }
   /// Whether the file is not a database.

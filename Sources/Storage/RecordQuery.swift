@@ -37,6 +37,8 @@ package struct RecordQuery: Hashable, Sendable {
     case part(Part, Test)
     /// The id of the record is one of these.
     case ids([RecordID])
+    /// Each of these texts occurs in one of the fields that are searched, ignoring case and accents.
+    case text([String])
     /// The component refers to a record that a query selects.
     case refers(Part, RecordQuery)
     /// A record that a query selects refers to the record by this component.
@@ -109,5 +111,22 @@ package struct RecordQuery: Hashable, Sendable {
     package let fields: [FieldNumber: Value]
 
     package init(id: RecordID, fields: [FieldNumber: Value]) { (self.id, self.fields) = (id, fields) }
+  }
+}
+
+extension RecordQuery {
+  /// Whether the text index can narrow down the query, or a query in one of its conditions.
+  var comparesText: Bool { conditions.contains(where: \.comparesText) }
+}
+
+extension RecordQuery.Condition {
+  fileprivate var comparesText: Bool {
+    switch self {
+    case .text, .part(_, .contains), .part(_, .begins): true
+    case .part, .ids: false
+    case .refers(_, let query), .isReferenced(let query, _): query.comparesText
+    case .all(let conditions), .any(let conditions): conditions.contains(where: \.comparesText)
+    case .not(let condition): condition.comparesText
+    }
   }
 }

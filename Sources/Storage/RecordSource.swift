@@ -8,6 +8,10 @@ package protocol RecordSource: AnyObject {
   var connection: Connection { get }
   /// The kinds of records that have tables of their own.
   var schema: Schema { get }
+  /// Called when a query can't read the text index.
+  ///
+  /// - Throws: the error, if the query is not to be run without the index.
+  func noteTextIndexDamage(_ error: SQLiteError) throws
 }
 
 /// Reads the records of a store over a read-only connection of its own, so that reads do not wait for the connection that
@@ -30,6 +34,9 @@ package final class RecordReader: RecordSource {
       (try Store.schema(in: connection), try Self.version(connection))
     }
   }
+
+  /// Leaves the query to the store, which then knows that the index must be rebuilt.
+  package func noteTextIndexDamage(_ error: SQLiteError) throws { throw error }
 
   /// Runs `body` on the state after the newest commit, which later commits do not affect.
   package func snapshot<Result>(_ body: (RecordReader) throws -> Result) throws -> Result {

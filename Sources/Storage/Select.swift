@@ -9,12 +9,18 @@ struct Select {
   let number: KindNumber
   let kind: Kind?
   private let schema: Schema
+  /// Whether conditions on text are narrowed down by the text index.
+  private let usesTextIndex: Bool
 
-  init(_ number: KindNumber, _ schema: Schema) {
+  /// - Parameter usesTextIndex: false if the text index is damaged.
+  init(_ number: KindNumber, _ schema: Schema, usesTextIndex: Bool = true) {
     self.number = number
     self.schema = schema
+    self.usesTextIndex = usesTextIndex
     kind = schema.kind(number)
   }
+
+  private func other(_ kind: KindNumber) -> Select { Select(kind, schema, usesTextIndex: usesTextIndex) }
 
   /// Returns a query for the columns that `RecordRow` reads, from the rows for which `condition` holds.
   func sql(_ condition: String) -> String {
@@ -112,14 +118,15 @@ struct Select {
     case .ids(let ids):
       guard !ids.isEmpty else { return nil }
       return "r.id IN (\(list(ids.map { .blob($0.bytes) }, &arguments)))"
+    case .text(let texts): return sql(texts, &arguments)
     case .refers(let part, let query):
       guard let column = column(part.field, part.index),
-        let ids = Select(query.kind, schema).sql(selecting: ["r.id"], query, &arguments)
+        let ids = other(query.kind).sql(selecting: ["r.id"], query, &arguments)
       else { return nil }
       let kinds = self.kindColumn(part).map { " AND \($0) = \(query.kind.rawValue)" } ?? ""
       return "(\(column) IN (\(ids))\(kinds))"
     case .isReferenced(let query, let part):
-      let other = Select(query.kind, schema)
+      let other = other(query.kind)
       guard let column = other.column(part.field, part.index) else { return nil }
       var query = query
       if other.kindColumn(part) != nil {
@@ -170,11 +177,43 @@ struct Select {
     case .above(let value): return "\(column) > \(argument(value))"
     case .below(let value): return "\(column) < \(argument(value))"
     case .isNull: return "\(column) IS NULL"
-    case .begins(let prefix):
-      return "\(Connection.beginsFunction)(\(column), \(argument(.text(foldedText(prefix)))))"
-    case .contains(let text):
-      return "\(Connection.containsFunction)(\(column), \(argument(.text(foldedText(text)))))"
+    case .begins(let text), .contains(let text):
+      let isPrefix = if case .begins = test { true } else { false }
+      let function = isPrefix ? Connection.beginsFunction : Connection.containsFunction
+      let text = foldedText(text)
+      // The index does not have the text that replaces null.
+      let isIndexed = kind?.searchedFields.contains { $0.number == part.field } ?? false
+      let hasNoDefault = part.absent == .null || part.absent == .text("")
+      let candidates = isIndexed && hasNoDefault ? candidates([text], &arguments) : nil
+      let condition = "\(function)(\(column), \(argument(.text(text))))"
+      return candidates.map { "(\($0) AND \(condition))" } ?? condition
     }
+  }
+
+  // MARK: Text
+
+  /// Returns the condition that each of some texts occurs in a searched field; nil for a kind without such fields.
+  private func sql(_ texts: [String], _ arguments: inout [ColumnValue]) -> String? {
+    let columns = (kind?.searchedFields ?? []).map { "r.\($0.columns[0].name)" }
+    guard !columns.isEmpty else { return nil }
+    let texts = texts.map(foldedText)
+    var terms = [candidates(texts, &arguments)].compactMap(\.self)
+    for text in texts {
+      arguments.append(.text(text))
+      let found = columns.map { "\(Connection.containsFunction)(\($0), ?\(arguments.count))" }
+      terms.append("(\(found.joined(separator: " OR ")))")
+    }
+    return terms.isEmpty ? "1" : "(\(terms.joined(separator: " AND ")))"
+  }
+
+  /// Returns the condition that a record may contain some folded texts, by the text index; nil if the index can't tell.
+  ///
+  /// The index only narrows down the records, and the texts are compared with the rows. So the result is the same with
+  /// the index as without it.
+  private func candidates(_ texts: [String], _ arguments: inout [ColumnValue]) -> String? {
+    guard usesTextIndex, let expression = TextIndex.expression(texts) else { return nil }
+    arguments.append(.text(expression))
+    return "r.id IN (\(TextIndex.select(number, matching: "?\(arguments.count)")))"
   }
 
   /// Returns a list of values, passed as arguments. In a very long list, all values except floating-point numbers are
@@ -260,7 +299,7 @@ struct Select {
   private func terms(
     _ related: RecordQuery.RelatedPart, _ isDescending: Bool, _ subject: OrderSubject
   ) -> [OrderTerm] {
-    let other = Select(related.kind, schema)
+    let other = other(related.kind)
     guard let reference = component(related.reference.field, related.reference.index, subject),
       let kind = other.kind, let column = other.column(related.part.field, related.part.index, of: "o")
     else { return [] }

@@ -27,11 +27,9 @@ extension RecordSource {
 
   /// Returns the number of records that match a query.
   package func count(_ query: RecordQuery) throws -> Int {
-    guard let (sql, arguments) = Select(query.kind, schema).sql(counting: query) else { return 0 }
-    return try connection.with(sql) { row in
-      for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
-      return try row.step() ? Int(row.integer(0)) : 0
-    }
+    var count = 0
+    try forEachRow(query, { $0.sql(counting: query) }) { row in count = Int(row.integer(0)) }
+    return count
   }
 
   /// Counts the records that match a query by the values of up to two fields.
@@ -42,16 +40,10 @@ extension RecordSource {
     _ query: RecordQuery, by group: Field?, of value: Field?,
     _ body: (Int, _ group: Value, _ value: Value) throws -> Void
   ) throws {
-    guard let (sql, arguments) = Select(query.kind, schema).sql(counting: query, by: group, of: value) else {
-      return
-    }
-    try connection.with(sql) { row in
-      for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
-      while try row.step() {
-        let found = Self.value(of: group, in: row, at: 1)
-        let other = Self.value(of: value, in: row, at: 1 + (group?.columns.count ?? 0))
-        try body(Int(row.integer(0)), found, other)
-      }
+    try forEachRow(query, { $0.sql(counting: query, by: group, of: value) }) { row in
+      let found = Self.value(of: group, in: row, at: 1)
+      let other = Self.value(of: value, in: row, at: 1 + (group?.columns.count ?? 0))
+      try body(Int(row.integer(0)), found, other)
     }
   }
 
@@ -65,11 +57,38 @@ extension RecordSource {
   /// Calls `body` for each record that matches a query. Records are read one by one, so that they need not fit in
   /// memory together. Without an order in the query, they are sorted by id.
   package func forEach(_ query: RecordQuery, _ body: (RecordRow) throws -> Void) throws {
-    let select = Select(query.kind, schema)
-    guard let (sql, arguments) = select.sql(query) else { return }
+    let kind = schema.kind(query.kind)
+    try forEachRow(query, { $0.sql(query) }) { row in try body(try RecordRow(row, query.kind, kind)) }
+  }
+
+  /// Calls `body` for each row that a statement for a query returns. If the text index turns out to be damaged, the rows
+  /// are read without it.
+  ///
+  /// - Parameter statement: returns the statement and its arguments; nil if it would return no rows.
+  private func forEachRow(
+    _ query: RecordQuery, _ statement: (Select) -> (sql: String, arguments: [ColumnValue])?,
+    _ body: (borrowing Statement) throws -> Void
+  ) throws {
+    let usesTextIndex = try query.comparesText && !TextIndex.isStale(in: connection)
+    var hasRows = false
+    do {
+      try run(statement(Select(query.kind, schema, usesTextIndex: usesTextIndex))) { row in
+        hasRows = true
+        try body(row)
+      }
+    } catch let error as SQLiteError where usesTextIndex && !hasRows && TextIndex.isDamage(error) {
+      try noteTextIndexDamage(error)
+      try run(statement(Select(query.kind, schema, usesTextIndex: false)), body)
+    }
+  }
+
+  private func run(
+    _ statement: (sql: String, arguments: [ColumnValue])?, _ body: (borrowing Statement) throws -> Void
+  ) throws {
+    guard let (sql, arguments) = statement else { return }
     try connection.with(sql) { row in
       for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
-      while try row.step() { try body(try RecordRow(row, query.kind, select.kind)) }
+      while try row.step() { try body(row) }
     }
   }
 

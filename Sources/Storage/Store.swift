@@ -228,14 +228,17 @@ package final class Store: RecordSource {
   /// The number of pages in the write-ahead log that are not in the database yet.
   package var pendingPages: Int { connection.walPages }
 
-  /// Does the work deferred until the store is idle: rebuilds a dropped index, and checkpoints.
+  /// Does the work deferred until the store is idle: rebuilds a dropped, stale or damaged index, and checkpoints.
   package func rest() throws {
     try fold.dayIndex.bringBack()
+    try fold.textIndex.rebuild()
     try checkpoint()
   }
 
-  /// Whether an index has been dropped and will be rebuilt when the store is next idle.
-  package var lacksIndex: Bool { fold.dayIndex.isAway }
+  /// Whether an index has been dropped, is stale or is damaged, and will be rebuilt when the store is next idle.
+  package var lacksIndex: Bool { fold.dayIndex.isAway || fold.textIndex.needsRebuild }
+
+  package func noteTextIndexDamage(_ error: SQLiteError) { fold.textIndex.noteDamage() }
 
   /// Moves the content of the write-ahead log into the database file.
   ///
@@ -252,9 +255,10 @@ package final class Store: RecordSource {
 
   /// Removes what is left of erased values in the database.
   ///
-  /// - Returns: false if a reader or a full disk prevented that.
+  /// - Returns: false if a reader, a full disk or a damaged text index prevented that.
   private func removesErased() throws -> Bool {
     do {
+      guard try fold.textIndex.removeDeleted() else { return false }
       try connection.vacuum()
       return true
     } catch let error as SQLiteError where error.isBusy || error.isFull {

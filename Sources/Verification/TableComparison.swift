@@ -13,6 +13,7 @@ import Wire
 struct TableComparison {
   private let held: Connection
   private let right: Connection
+  private let rightTextIndex: TextIndex
   private let kinds: Schema
   /// The numbers of the existing change sets, and 0 for seeds.
   private let numbers: ClosedRange<Int64>
@@ -20,6 +21,7 @@ struct TableComparison {
   init(_ held: Connection, _ right: Store, setCount: Int64) {
     self.held = held
     self.right = right.connection
+    rightTextIndex = right.fold.textIndex
     kinds = right.schema
     numbers = 0...max(0, setCount)
   }
@@ -29,6 +31,7 @@ struct TableComparison {
     for table in try tables() where isComplete.contains(table) {
       try compare(table, &report)
     }
+    if isComplete.contains(TextIndex.documents) { try compareTextIndex(&report) }
   }
 
   // MARK: Schema
@@ -60,7 +63,9 @@ struct TableComparison {
   private func tables() throws -> [String] {
     try schema(right).filter { $0.value.type == "table" }.keys
       // Quarantined sets, and what is known about files and about peers, can't be derived from any table.
-      .filter { !(["meta", "statements", "quarantine"] + StoreLayout.localTables).contains($0) }.sorted()
+      .filter { !(["meta", "statements", "quarantine"] + StoreLayout.localTables).contains($0) }
+      // The text index is compared by record.
+      .filter { $0 != TextIndex.documents && !TextIndex.isInternal($0) }.sorted()
   }
 
   // MARK: Rows
@@ -83,6 +88,24 @@ struct TableComparison {
           if order >= 0 { b = try next(theirs, layout) }
         }
       }
+    }
+  }
+
+  /// Compares what the text index has for each record. The numbers of its documents depend on the order of the writes.
+  private func compareTextIndex(_ report: inout DeepReport) throws {
+    // A store does without an index that it knows to be stale, and builds it again by itself.
+    guard try !TextIndex.isStale(in: held) else { return }
+    try rightTextIndex.rebuild()
+    do {
+      let mine = try TextIndex.content(of: held)
+      let theirs = try TextIndex.content(of: right)
+      for key in Set(mine.keys).union(theirs.keys).sorted() where mine[key] != theirs[key] {
+        var finding = DeepFinding(location: .records, text: "is not in the text index as it should be")
+        finding.record = key
+        report.note(finding)
+      }
+    } catch let error as SQLiteError where TextIndex.isDamage(error) {
+      report.note(.records, "the text index is damaged")
     }
   }
 

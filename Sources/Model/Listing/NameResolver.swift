@@ -180,11 +180,6 @@ extension Kind {
   /// Whether records of this kind have names; habit entries, for example, have none.
   var hasNames: Bool { !namingFields.isEmpty }
 
-  /// The fields whose texts name a record.
-  var namingFields: [FieldNumber] {
-    title.map { [$0] } ?? ["name", "fileName", "displayName", "key"].compactMap { field(named: $0)?.number }
-  }
-
   /// Returns the name under which messages and lists show a record.
   package func title(of record: RecordRow) -> String? {
     if number == KindNumbers.category, let field = field(named: "displayName"),

@@ -66,11 +66,11 @@ package struct RecordList {
   private func ofText(_ kind: Kind, _ filter: Filter) throws -> [RecordQuery.Condition] {
     guard let text = filter("text"), !text.isEmpty else { return [] }
     guard kind.searchedFields.isEmpty, let field = kind.parent else {
-      return [.any(kind.searchedFields.map { .init($0.number, .contains(text)) })]
+      return [.text([text])]
     }
     let parents = try kind.parentKinds.compactMap { store.schema.kind($0) }.flatMap { parent in
       var query = RecordQuery(parent.number)
-      query.conditions = [.any(parent.searchedFields.map { .init($0.number, .contains(text)) })]
+      query.conditions = [.text([text])]
       return try store.records(query).map { ColumnValue.blob($0.key.id.bytes) }
     }
     return [.init(field, .isOne(of: parents))]

@@ -60,7 +60,8 @@ package struct Search {
     (self.store, self.text, self.kind, self.limit) = (store, text, kind, limit)
   }
 
-  /// Returns the records that contain the text. The store compares the text columns of each kind in one pass.
+  /// Returns the records that contain the text. The store finds them in its text index, or in one pass over each kind if
+  /// the text is too short for that.
   package func result() throws -> SearchResult {
     guard !text.isEmpty else { throw WaymarkError.usage("The text to find is empty.") }
     var total = 0
@@ -83,7 +84,7 @@ package struct Search {
   /// Returns the condition that a searched field contains the text. An organization also matches with its address,
   /// which is not shown as a record of its own.
   private func condition(_ kind: Kind) throws -> RecordQuery.Condition? {
-    var terms = kind.searchedFields.map { RecordQuery.Condition($0.number, .contains(text)) }
+    var terms = kind.searchedFields.isEmpty ? [] : [RecordQuery.Condition.text([text])]
     if let reference = kind.addressField {
       let addresses = try addresses().map { ColumnValue.blob($0.key.id.bytes) }
       if !addresses.isEmpty { terms.append(.init(reference.number, .isOne(of: addresses))) }
@@ -93,9 +94,7 @@ package struct Search {
 
   private func addresses() throws -> [RecordRow] {
     var query = RecordQuery(Kind.address.number)
-    query.conditions = [
-      .any(Kind.address.searchedFields.map { .init($0.number, .contains(text)) })
-    ]
+    query.conditions = [.text([text])]
     return try store.records(query)
   }
 
@@ -127,24 +126,6 @@ extension Schema {
       $0.lane == .records && $0 != Kind.address && !$0.searchedFields.isEmpty
     }
   }
-}
-
-extension Kind {
-  /// The fields with text that people write, names first. Fields with words from a list are left out, and so are keys
-  /// and names of files that programs write.
-  var searchedFields: [Field] {
-    let fields = fields.filter { field in
-      field.type == .text && field.rule.words.isEmpty && !field.rule.isColor
-        && !Self.unsearchedNames.contains(field.name)
-    }
-    return fields.filter { namingFields.contains($0.number) }
-      + fields.filter { !namingFields.contains($0.number) }
-  }
-
-  private static let unsearchedNames: Set<String> = [
-    "key", "suggestionId", "mimeType", "fileExtension", "cachedLogoFilename", "logoURL", "currentTimezone",
-    "homeTimezone", "displayTimezoneMode", "otherKeys",
-  ]
 }
 
 /// The part of a text around the place where it contains another text.

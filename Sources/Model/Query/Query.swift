@@ -33,6 +33,18 @@ public struct Query<Owner: Record>: Hashable, Sendable {
     return query
   }
 
+  /// Returns the query restricted to records whose text contains each word of a text, in any order, regardless of case and
+  /// of accents: `sao night` matches “Night train to São Paulo”.
+  ///
+  /// A word may be a part of a word of the record, such as its beginning while the user is still typing. Searched is the
+  /// text that people write: names, notes and the like, but no words from a list and no keys. The words may be in
+  /// different properties. A text without words matches every record. After the first 64 words, the rest is ignored.
+  public func matching(_ text: String) -> Query {
+    let words = text.split(whereSeparator: \.isWhitespace).prefix(QueryPlan.wordsMax).map(String.init)
+    guard !words.isEmpty else { return self }
+    return filter(Condition(.fixed(.text(words))))
+  }
+
   /// Sorts by a property. Records that are equal in the properties from earlier calls are sorted by this one; records
   /// whose property is nil come last.
   ///

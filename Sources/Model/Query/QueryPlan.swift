@@ -17,6 +17,9 @@ struct QueryPlan: Hashable, Sendable {
   var limit: Int?
   var offset = 0
 
+  /// The number of words of a text that are searched.
+  static let wordsMax = 64
+
   init(_ kind: Kind) { self.kind = kind }
 
   /// Returns the query in the form that the store runs.

@@ -37,6 +37,45 @@ public struct MoneySummary: Hashable, Sendable {
   public var average: Decimal? { sum.map { $0 / Decimal(count) } }
 }
 
+/// The first and the last of the times, or days, that the records of a query have in one property. Records whose property is
+/// nil do not count.
+public struct TimeSummary<Time: Comparable & Hashable & Sendable>: Hashable, Sendable {
+  /// The number of records that have a time.
+  public private(set) var count = 0
+  /// The first time; nil if there are none.
+  public private(set) var earliest: Time?
+  /// The last time; nil if there are none.
+  public private(set) var latest: Time?
+
+  fileprivate init() {}
+
+  fileprivate mutating func add(_ time: Time, _ count: Int) {
+    self.count += count
+    earliest = min(earliest ?? time, time)
+    latest = max(latest ?? time, time)
+  }
+}
+
+/// A property that ``LiveQuery`` can summarize as a ``TimeSummary``: a date or a day, which may be optional.
+public protocol QueryMoment: QueryValue {
+  /// The type of the earliest and the latest value.
+  associatedtype Time: Comparable & Hashable & Sendable
+  /// The value; nil if the property is nil.
+  var moment: Time? { get }
+}
+
+extension Date: QueryMoment {
+  public var moment: Date? { self }
+}
+
+extension Day: QueryMoment {
+  public var moment: Day? { self }
+}
+
+extension Optional: QueryMoment where Wrapped: QueryMoment {
+  public var moment: Wrapped.Time? { flatMap(\.moment) }
+}
+
 /// A property that ``LiveQuery`` can add up: a number or an optional number.
 public protocol QueryNumber: QueryValue {}
 
@@ -96,6 +135,40 @@ extension RecordSource {
       .reduce(into: [:]) { groups, item in
         if let group = item.key { groups[group] = item.value.summaries }
       }
+  }
+
+  /// Returns the first and the last value of a date or day of the records of a query.
+  package func summary<Owner, Property: QueryMoment>(
+    of property: any KeyPath<Owner, Property> & Sendable, in query: Query<Owner>, _ time: inout EvaluationTime
+  ) throws -> TimeSummary<Property.Time> {
+    try times(of: property, in: query, by: nil as (any KeyPath<Owner, Bool> & Sendable)?, &time)[nil]
+      ?? TimeSummary()
+  }
+
+  /// Returns the first and the last value of a date or day, for each value of another property.
+  package func summaries<Owner, Property: QueryMoment, Group: Hashable>(
+    of property: any KeyPath<Owner, Property> & Sendable, in query: Query<Owner>,
+    by group: any KeyPath<Owner, Group> & Sendable, _ time: inout EvaluationTime
+  ) throws -> [Group: TimeSummary<Property.Time>] {
+    try times(of: property, in: query, by: group, &time)
+      .reduce(into: [:]) { groups, item in
+        if let group = item.key { groups[group] = item.value }
+      }
+  }
+
+  /// Returns the summary of a date or day for each value of another property; without such a property, for nil.
+  private func times<Owner, Property: QueryMoment, Group: Hashable>(
+    of property: any KeyPath<Owner, Property> & Sendable, in query: Query<Owner>,
+    by group: (any KeyPath<Owner, Group> & Sendable)?, _ time: inout EvaluationTime
+  ) throws -> [Group?: TimeSummary<Property.Time>] {
+    let (property, group) = (try StoredProperty(property), try group.map { try StoredProperty($0) })
+    var summaries: [Group?: TimeSummary<Property.Time>] = [:]
+    try forEachCount(query, by: group?.field, of: property.field, &time) { count, key, value in
+      // A record without the value would read as the initial value of its property.
+      guard value != .null, let found = property.read(value).moment else { return }
+      summaries[group?.read(key), default: TimeSummary()].add(found, count)
+    }
+    return summaries
   }
 
   /// Returns the total of a number for each value of another property; without such a property, for nil.

@@ -203,6 +203,29 @@ extension LiveQuery {
       records: { try $0.summaries(of: money, in: query, by: property, &$1) })
   }
 
+  /// The first and the last value of a date or day of the records of a query.
+  ///
+  /// ```swift
+  /// let last = try await node.read(.summary(of: \.day, in: HabitEntry.all)).latest
+  /// ```
+  public static func summary<Owner, Property: QueryMoment>(
+    of property: any KeyPath<Owner, Property> & Sendable, in query: Query<Owner>
+  ) -> LiveQuery where Value == TimeSummary<Property.Time> {
+    LiveQuery(
+      .summary, topics(of: query), property, query,
+      records: { try $0.summary(of: property, in: query, &$1) })
+  }
+
+  /// The first and the last value of a date or day of the records of a query, for each value of another property.
+  public static func summaries<Owner, Property: QueryMoment, Group: QueryValue & Hashable>(
+    of property: any KeyPath<Owner, Property> & Sendable, in query: Query<Owner>,
+    by group: any KeyPath<Owner, Group> & Sendable
+  ) -> LiveQuery where Value == [Group: TimeSummary<Property.Time>] {
+    LiveQuery(
+      .summaries, topics(of: query), property, query, group,
+      records: { try $0.summaries(of: property, in: query, by: group, &$1) })
+  }
+
   /// The topics of all kinds of records on which a query depends.
   fileprivate static func topics<Owner>(of query: Query<Owner>) -> Set<Topic> {
     Set(query.kinds.map { .kind($0.number) })

@@ -114,6 +114,18 @@ import Wire
     Damage(sql: "DELETE FROM trip_summaries", location: .records, saying: "the summary of a trip"),
     Damage(
       sql: "DELETE FROM record_writes", location: .records, saying: "is in the log but not in its table"),
+    Damage(
+      sql: "UPDATE text_documents SET kind = 900 WHERE kind = 1", location: .records,
+      saying: "is not in the text index as it should be"),
+    Damage(
+      sql: "INSERT INTO text_index(rowid, text) VALUES (2, 'xyz')", location: .records,
+      saying: "is not in the text index as it should be"),
+    Damage(
+      sql: "INSERT INTO text_index(text_index) VALUES ('delete-all')", location: .records,
+      saying: "is not in the text index as it should be"),
+    Damage(
+      sql: "DELETE FROM text_documents", location: .records, saying: "the text index is damaged",
+      isNamed: false),
     Damage(sql: "DROP VIEW trips", location: .records, saying: "the view trips is missing", isNamed: false),
     Damage(
       sql: "DROP INDEX lodging_rows_by_parent", location: .records,

@@ -35,7 +35,8 @@ struct RepairTests {
     "UPDATE trip_rows SET name = 'Milan'", "UPDATE trip_rows SET stamps = x'07'", "DELETE FROM habit_rows",
     "UPDATE digests SET sum = zeroblob(31) || x'01'", "UPDATE digests SET sum = x'00'",
     "UPDATE child_counts SET live = 9", "DELETE FROM trip_summaries", "DROP TABLE lodging_rows",
-    "DROP VIEW trips; DROP TABLE siblings", "INSERT INTO undos VALUES (x'01', x'02', x'03')",
+    "DROP VIEW trips; DROP TABLE siblings", "DROP TABLE text_index", "DELETE FROM text_index_config",
+    "INSERT INTO undos VALUES (x'01', x'02', x'03')",
   ]
 
   @Test(arguments: damages)

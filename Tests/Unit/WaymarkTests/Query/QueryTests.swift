@@ -24,6 +24,29 @@ import WaymarkTesting
     try await alice.node.records(query).map(\.name)
   }
 
+  @Test func `a text matches records that contain each of its words`() async throws {
+    let table: [(String, [String])] = [
+      ("uber", ["rome"]), ("ALPEN rom", ["rome"]), ("alp o", ["rome"]), ("avi", ["Ávila"]),
+      ("alpen oslo", []),
+      ("  ", ["Lima", "rome", "Oslo", "Ávila"]), ("o", ["rome", "Oslo"]), ("\"rome\" OR", []), ("rome*", []),
+      ("NEAR(", []), (String(repeating: "rome ", count: 1_000), ["rome"]), ("false", []),
+    ]
+    for (text, expected) in table {
+      #expect(try await names(Trip.all.matching(text)) == expected, "\(text.prefix(20))")
+      #expect(try await alice.node.count(Trip.all.matching(text)) == expected.count)
+    }
+    let query = Trip.all.filter(\.startDate != nil).matching("o").sorted(by: \.name)
+    #expect(try await names(query) == ["Oslo", "rome"])
+    let oslo = try #require(try await alice.node.first(query))
+    #expect(try await names(query.after(oslo).prefix(5)) == ["rome"])
+    var watch = alice.node.watch(Trip.all.matching("bergen")).makeAsyncIterator()
+    #expect(await watch.next()?.isEmpty == true)
+    try await alice.node.update(Trip.self, oslo.id) { $0.name = "Bergen" }
+    #expect(await watch.next()?.map(\.id) == [oslo.id])
+    let items = Activity.all.filter(.refers(\.tripID, to: Trip.all.matching("bergen")))
+    #expect(try await alice.node.count(items) == 0)
+  }
+
   @Test func `records are filtered by the values of their properties`() async throws {
     let table: [(Condition<Trip>, [String])] = [
       (\.startDate >= Self.may, ["rome", "Oslo"]), (\.startDate < Self.may, ["Lima"]),

@@ -91,6 +91,33 @@ struct SummaryTests {
     #expect(try await alice.read(.summary(of: \.count, in: PackingItem.all)).sum == 4)
   }
 
+  @Test func `the earliest and the latest of dates and days are found`() async throws {
+    let first = Date(timeIntervalSince1970: 1_777_593_600)
+    for (trip, days) in [(rome, [1.0, 3]), (oslo, [2])] {
+      for day in days {
+        var activity = Activity(name: "x", tripID: trip.id)
+        activity.start = first + day * 86_400
+        _ = try await alice.save(activity)
+      }
+    }
+    try await alice.update(Trip.self, rome.id) { $0.startDate = first }
+    let starts = try await alice.read(.summary(of: \.startDate, in: Trip.all))
+    #expect(starts.count == 1 && starts.earliest == first && starts.latest == first)
+    let none = try await alice.read(.summary(of: \.endDate, in: Trip.all))
+    #expect(none.count == 0 && none.earliest == nil && none.latest == nil)
+    let byTrip = try await alice.read(.summaries(of: \.start, in: Activity.all, by: \.tripID))
+    #expect(byTrip.mapValues(\.count) == [rome.id: 2, oslo.id: 1])
+    #expect(byTrip[rome.id]?.earliest == first + 86_400 && byTrip[rome.id]?.latest == first + 3 * 86_400)
+    let habit = try await alice.save(Habit(name: "Run"))
+    for day in 0..<3 {
+      _ = try await alice.save(HabitEntry(habitID: habit.id, date: first + Double(day) * 86_400, zone: .gmt))
+    }
+    let days = try await alice.read(.summary(of: \.day, in: HabitEntry.all))
+    #expect(days.count == 3 && days.earliest == Day("2026-05-01") && days.latest == Day("2026-05-03"))
+    let dates = try await alice.read(.summaries(of: \.date, in: HabitEntry.all, by: \.habitID))
+    #expect(dates[habit.id]?.latest == first + 2 * 86_400)
+  }
+
   @Test func `hidden records do not count, and a watch follows their parents`() async throws {
     var watch = alice.watch(.summary(of: \.cost, in: Lodging.all.filter(\.tripID == rome.id)))
       .makeAsyncIterator()

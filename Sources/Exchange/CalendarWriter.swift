@@ -26,6 +26,9 @@ struct CalendarWriter {
       }
     }
     for trip in trips { write(trip, items[trip.id] ?? []) }
+    if !source.legs.isEmpty {
+      warnings.append("the legs of journeys are left out: a calendar has each journey as one event")
+    }
     var file = CalendarLines()
     file.add("BEGIN", "VCALENDAR")
     file.add("VERSION", "2.0")

@@ -35,11 +35,11 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   /// The kinds whose records an export includes, apart from Content records.
   package func kinds(_ schema: Schema) -> [Kind] {
     switch self {
-    case .ritualist: [Kind.category, Kind.habit, Kind.habitEntry, Kind.profile]
+    case .ritualist: [Kind.category, Kind.habit, Kind.habitEntry, Kind.profile, Kind.setting]
     case .loopCSV, .loopDB, .habitbull: [Kind.habit, Kind.habitEntry]
     case .travelingSnails, .surmai:
-      [Kind.trip] + Kind.owners + [Kind.organization, Kind.address, Kind.attachment]
-    case .ics: [Kind.trip] + Kind.owners + [Kind.organization]
+      [Kind.trip] + Kind.owners + [Kind.leg, Kind.organization, Kind.address, Kind.attachment]
+    case .ics: [Kind.trip] + Kind.owners + [Kind.leg, Kind.organization]
     case .json, .csv: schema.exportedKinds
     }
   }

@@ -41,6 +41,23 @@ package struct ExportSource: Sendable {
 
   func records(_ kind: Kind) -> [RecordDraft] { records(kind) { $0.id } }
 
+  /// All legs, those of a journey in their order.
+  var legs: [RecordDraft] {
+    records(Kind.leg) { leg in
+      LegPosition(
+        index: leg.integer("sortIndex") ?? .max, departure: leg.held("departure").time ?? .max)
+    }
+  }
+
+  private struct LegPosition: Comparable {
+    let index: Int64
+    let departure: Int64
+
+    static func < (left: Self, right: Self) -> Bool {
+      (left.index, left.departure) < (right.index, right.departure)
+    }
+  }
+
   /// Removes the bytes of fields that exceed the export's bound. Without this, an export could become huge, because many
   /// records can refer to the same file. Returns a warning for each removed field.
   ///
@@ -117,11 +134,14 @@ extension ExportSource {
     for item in Kind.owners.flatMap({ records($0) }) where item.reference("trip") == id {
       part.add(item)
       let organization = item.reference("organizationId").flatMap { record(Kind.organization, $0) }
-      for owner in [item, organization].compactMap(\.self) {
-        part.add(owner)
-        let reference = owner.kind.addressField.flatMap { owner[$0.number]?.recordID }
-        if let address = reference.flatMap({ record(Kind.address, $0) }) { part.add(address) }
-      }
+      for owner in [item, organization].compactMap(\.self) { addWithAddresses(owner, to: &part) }
+    }
+    for leg in legs {
+      guard let journey = leg.reference("transportationID"),
+        part.record(Kind.transportation, journey) != nil
+      else { continue }
+      let organization = leg.reference("organizationId").flatMap { record(Kind.organization, $0) }
+      for owner in [leg, organization].compactMap(\.self) { addWithAddresses(owner, to: &part) }
     }
     for attachment in records(Kind.attachment) {
       guard let owner = attachment.held("parent").part(1).recordID,
@@ -131,6 +151,13 @@ extension ExportSource {
     }
     part.files = files
     return part
+  }
+
+  private func addWithAddresses(_ owner: RecordDraft, to part: inout ExportSource) {
+    part.add(owner)
+    for field in owner.kind.fields where field.type == .reference(KindNumbers.address) {
+      if let id = owner[field.number]?.recordID, let address = record(Kind.address, id) { part.add(address) }
+    }
   }
 }
 

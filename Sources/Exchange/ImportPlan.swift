@@ -140,7 +140,8 @@ struct PlanBuilder {
     guard let span = draft.kind.span, let start = time(draft[span.start.number]),
       let end = time(draft[span.end.number]), end < start
     else { return nil }
-    let name = draft.text("name").map { "\"\($0.prefix(60))\"" } ?? draft.id.uuid
+    let text = draft.kind.field(named: "name").flatMap { draft.text($0.name) }
+    let name = text.map { "\"\($0.prefix(60))\"" } ?? draft.id.uuid
     return "\(draft.kind.name) \(name) ends before it starts; it is imported unchanged"
   }
 

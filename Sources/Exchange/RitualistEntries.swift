@@ -156,6 +156,7 @@ private struct LogPiece: Sendable {
     if zone == Placeholders.logZone, row.namesPlaceholder("timezone") { zone = nil }
     var otherKeys = OtherKeys()
     for member in OtherKeys.unknown(json, known: Self.keys) { otherKeys.add(member) }
+    for member in json.members ?? [] where member.value.isNull { otherKeys.add(member) }
     return LogRow(
       index: index, id: try row.id(), habit: habit, time: time, value: try row.float("value"), zone: zone,
       offset: zone.flatMap { zones.seconds(time, $0) }, day: try row.text("day"),

@@ -13,7 +13,7 @@ struct RitualistReader {
 
   mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
     try ExchangeFormat.ritualist.checkLists(["categories", "habits", "habitLogs"], of: text)
-    builder.noteUnknownKeys(text.keys, known: Self.topKeys, in: "the file")
+    readOnboarding(text)
     readProfile(text)
     each(text, "categories") { (reader, index, row) in
       reader.attempt(Location("categories", index)) { (reader) throws(RowError) in
@@ -41,6 +41,7 @@ struct RitualistReader {
 
   private static let topKeys: Set = [
     "exportedAt", "avatar", "profile", "habits", "categories", "habitLogs", "syncMetadata",
+    OnboardingDetails.key,
   ]
 
   /// Runs a step for one row; if it fails, reports that the row is skipped and returns false.
@@ -69,7 +70,9 @@ struct RitualistReader {
     var draft = RecordDraft(Kind.category, RecordID(kind: Kind.category, key: key))
     try row.read(Self.categoryKeys, of: Kind.category, into: &draft)
     draft[Kind.category.number("key")] = .text(key)
-    builder.keepUnknownKeys(json, known: Set(Self.categoryKeys + ["id"]), in: "categories", of: &draft)
+    let known = Set(Self.categoryKeys + ["id"])
+    builder.keepSpellings(json, known: known, of: &draft)
+    builder.keepUnknownKeys(json, known: known, in: "categories", of: &draft)
     try builder.add(draft, isComplete: true)
   }
 
@@ -87,6 +90,7 @@ struct RitualistReader {
     try row.read(Self.habitKeys, of: kind, into: &draft)
     draft[Self.kindField.number] = row.unlessPlaceholder(try habitKind(row), Self.kindField, of: draft)
     try readPlace(row, into: &draft)
+    builder.keepSpellings(json, known: Self.allHabitKeys, of: &draft)
     builder.keepUnknownKeys(json, known: Self.allHabitKeys, in: "habits", of: &draft)
     try builder.add(draft, isComplete: true)
   }
@@ -129,6 +133,7 @@ struct RitualistReader {
     draft[Self.isEnabledField.number] = row.unlessPlaceholder(
       try row.bool("isEnabled").map(Value.bool) ?? .null, Self.isEnabledField, of: draft, key: "isEnabled")
     let key = "locationConfiguration"
+    builder.keepSpellings(json, known: Self.allPlaceKeys, inside: key, of: &draft)
     builder.keepUnknownKeys(json, known: Self.allPlaceKeys, in: key, inside: key, of: &draft)
   }
 
@@ -174,7 +179,7 @@ struct RitualistReader {
   private mutating func readProfile(_ text: JSONText) {
     guard let profile = text["profile"], !profile.isNull else {
       builder.warn("the file has no profile")
-      return
+      return builder.noteUnknownKeys(text.keys, known: Self.topKeys, in: "the file")
     }
     attempt(Location("profile")) { (reader) throws(RowError) in
       let row = try Row(profile)
@@ -182,10 +187,35 @@ struct RitualistReader {
       try row.read(Self.profileKeys, of: Kind.profile, into: &draft)
       let field = Self.field("appearance", of: Kind.profile)
       draft[field.number] = row.unlessPlaceholder(try reader.appearance(row), field, of: draft)
+      reader.builder.keepSpellings(profile, known: Self.allProfileKeys, of: &draft)
       reader.builder.keepUnknownKeys(profile, known: Self.allProfileKeys, in: "profile", of: &draft)
+      reader.keepKeysOfFile(text, of: &draft)
       reader.readAvatar(text, into: &draft)
       reader.readMetadata(text, into: &draft)
       try reader.builder.add(draft, isComplete: true)
+    }
+  }
+
+  /// Keeps the unknown keys of the file itself, and of its onboarding, with the profile.
+  private mutating func keepKeysOfFile(_ text: JSONText, of profile: inout RecordDraft) {
+    let file = text.object(besides: Self.topKeys.subtracting(["avatar"]))
+    builder.keepSpellings(file, known: ["avatar"], inside: OtherKeys.ofFile, of: &profile)
+    builder.keepUnknownKeys(file, known: ["avatar"], in: "the file", inside: OtherKeys.ofFile, of: &profile)
+    guard let onboarding = text[OnboardingDetails.key] else { return }
+    let (key, known) = (OnboardingDetails.key, Set(OnboardingDetails.settings.map(\.key)))
+    builder.keepSpellings(onboarding, known: known, inside: key, of: &profile)
+    builder.keepUnknownKeys(onboarding, known: known, in: key, inside: key, of: &profile)
+  }
+
+  /// Reads the details of the onboarding, each of which is a setting.
+  private mutating func readOnboarding(_ text: JSONText) {
+    guard let json = text[OnboardingDetails.key], !json.isNull else { return }
+    attempt(Location(OnboardingDetails.key)) { (reader) throws(RowError) in
+      let row = try Row(json)
+      for setting in OnboardingDetails.settings {
+        guard let value = try setting.value(row) else { continue }
+        try reader.builder.add(setting.draft(value), isComplete: true)
+      }
     }
   }
 
@@ -221,6 +251,7 @@ struct RitualistReader {
     attempt(Location("syncMetadata")) { (reader) throws(RowError) in
       try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
       let (key, known): (String, Set) = ("syncMetadata", ["profileId", "lastSynced"])
+      reader.builder.keepSpellings(metadata, known: known, inside: key, of: &draft)
       reader.builder.keepUnknownKeys(metadata, known: known, in: key, inside: key, of: &draft)
     }
   }

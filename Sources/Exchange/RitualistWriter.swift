@@ -22,18 +22,20 @@ struct RitualistWriter {
     let profile = source.record(Kind.profile, FixedRecords.profileID)
     if let profile, profile.text("name") != nil {
       var object = object(profile, Self.profileFields)
-      object.addOtherKeys(of: profile, besides: ["syncMetadata"])
+      object.addOtherKeys(of: profile, besides: ["syncMetadata", OnboardingDetails.key, OtherKeys.ofFile])
       file["profile"] = object
     } else {
       warnings.append("there is no profile to export")
     }
     file["avatar"] = profile.flatMap { avatar($0) }
     file["syncMetadata"] = metadata(profile)
+    file[OnboardingDetails.key] = onboarding(profile)
     file["categories"] = .array(categories())
     file["habits"] = .array(
       source.records(Kind.habit) { $0.integer("displayOrder") ?? 0 }.map(habit))
     file["habitLogs"] = .array(
       source.records(Kind.habitEntry) { $0.held("date").time ?? 0 }.compactMap(log))
+    if let profile { file.addOtherKeys(of: profile, inside: OtherKeys.ofFile) }
     return ExportedFile(
       file, .init(isPretty: true, sortsKeys: true), files: files, warnings: warnings)
   }
@@ -68,18 +70,9 @@ struct RitualistWriter {
     case (_, .null): nil
     case (.timestamp, .integer(let time)): fileTime(time)
     case (.uuid, _): value.recordID.map { .string($0.uuid) }
-    case (.list(.zoneChanges), .array(let changes)): .array(changes.map(zoneChange))
-    case (.list(let shape), _): shape.json(value)
+    case (.list(let shape), _): shape.fileJSON(value)
     default: value.fileJSON
     }
-  }
-
-  private func zoneChange(_ change: Value) -> JSON {
-    .object(
-      [
-        .init("fromTimezone", change.part(0).fileJSON ?? ""),
-        .init("toTimezone", change.part(1).fileJSON ?? ""),
-      ] + fileTimes("changedAt", change.part(2).asInteger ?? 0))
   }
 
   // MARK: Profile
@@ -104,6 +97,16 @@ struct RitualistWriter {
     var metadata = object(profile, ["profileId", "lastSynced"])
     metadata.addOtherKeys(of: profile, inside: "syncMetadata")
     return metadata
+  }
+
+  /// Returns the details of the onboarding; nil if none is known, because the application's own files have none.
+  private func onboarding(_ profile: RecordDraft?) -> JSON? {
+    let members = OnboardingDetails.settings.flatMap { $0.members(in: source) }
+    let kept = profile.flatMap { OtherKeys(of: $0).inside(OnboardingDetails.key) }
+    guard members.contains(where: { $0.key != OnboardingDetails.flag.key }) || kept != nil else { return nil }
+    var object: JSON = .object(members)
+    if let profile { object.addOtherKeys(of: profile, inside: OnboardingDetails.key) }
+    return object
   }
 
   // MARK: Categories
@@ -181,5 +184,20 @@ struct RitualistWriter {
     }
     object.addOtherKeys(of: log)
     return object
+  }
+}
+
+extension ListShape {
+  /// Returns a list as the application writes it, with the exact form of times that have a fraction of a second.
+  func fileJSON(_ value: Value) -> JSON {
+    guard self == .zoneChanges, case .array(let changes) = value else { return json(value) }
+    return .array(
+      changes.map { change in
+        .object(
+          [
+            .init("fromTimezone", change.part(0).fileJSON ?? ""),
+            .init("toTimezone", change.part(1).fileJSON ?? ""),
+          ] + fileTimes("changedAt", change.part(2).asInteger ?? 0))
+      })
   }
 }

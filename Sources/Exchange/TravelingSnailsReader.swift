@@ -11,7 +11,6 @@ struct TravelingSnailsReader {
   mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
     let keys = ["addresses", "organizations", "trips", "attachments"]
     try ExchangeFormat.travelingSnails.checkLists(keys, of: text)
-    builder.noteUnknownKeys(text.keys, known: Self.topKeys, in: "the file")
     each(text.list("addresses"), "addresses") { (reader, row, _) throws(RowError) in
       try reader.readAddress(row)
     }
@@ -24,12 +23,27 @@ struct TravelingSnailsReader {
     each(text.list("attachments"), "attachments") { (reader, row, place) throws(RowError) in
       try reader.readAttachment(row, at: place)
     }
+    keepKeysOfFile(text)
     return builder.plan(.travelingSnails)
   }
 
   private static let topKeys: Set = [
     "exportInfo", "trips", "organizations", "addresses", "attachments",
   ]
+
+  /// Keeps the unknown keys of the file itself with the organization None, which every file has.
+  private mutating func keepKeysOfFile(_ text: JSONText) {
+    let kind = Kind.organization
+    var none = builder.draft(kind, FixedRecords.noneID) ?? RecordDraft(kind, FixedRecords.noneID)
+    builder.keepUnknownKeys(
+      text.object(besides: Self.topKeys), known: [], in: "the file", inside: OtherKeys.ofFile, of: &none)
+    if let info = text[TravelingSnailsWriter.infoKey] {
+      builder.keepUnknownKeys(
+        info, known: TravelingSnailsWriter.infoKeys, in: TravelingSnailsWriter.infoKey,
+        inside: TravelingSnailsWriter.infoKey, of: &none)
+    }
+    if !none.fields.isEmpty { builder.put([none]) }
+  }
 
   /// Runs a step for each row; reports rows that are skipped.
   private mutating func each(
@@ -64,8 +78,15 @@ struct TravelingSnailsReader {
     let isKnown = try row.bool("hasLocation") ?? false
     let isUnknown = !isKnown && place == .array([.float(0), .float(0)])
     draft[Kind.address.number("location")] = isUnknown ? .null : place
+    builder.keepSpellings(
+      row.json, known: Self.allAddressKeys, written: Self.blank(Self.addressKeys), of: &draft)
     builder.keepUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses", of: &draft)
     return draft
+  }
+
+  /// The texts that an export writes for texts that are missing.
+  private static func blank(_ keys: [String]) -> [String: JSON] {
+    Dictionary(uniqueKeysWithValues: keys.map { ($0, "") })
   }
 
   private static let organizationKeys = [
@@ -79,7 +100,10 @@ struct TravelingSnailsReader {
     let isNone = try row.text("name") == FixedRecords.noneName
     var draft = RecordDraft(kind, isNone ? FixedRecords.noneID : sourceID)
     try row.read(Self.organizationKeys, of: kind, into: &draft)
-    draft[kind.number("address")] = try addressReference(row, "address", of: Kind.organization, sourceID)
+    draft[kind.number("address")] = try addressReference(row, "address", of: &draft, sourceID)
+    builder.keepSpellings(
+      row.json, known: Self.allOrganizationKeys,
+      written: Self.blank(Self.organizationKeys).merging(["address": .null]) { $1 }, of: &draft)
     builder.keepUnknownKeys(row.json, known: Self.allOrganizationKeys, in: "organizations", of: &draft)
     guard isNone else { return try builder.add(draft, isComplete: false) }
     noneIDs.insert(sourceID)
@@ -106,21 +130,24 @@ struct TravelingSnailsReader {
   ///
   /// - Parameters:
   ///   - key: the key of the address.
-  ///   - kind: the kind of the other row.
+  ///   - owner: the draft of the other row, which keeps the unknown keys of an address that differs from the listed one.
   ///   - id: the id of the other row.
   private mutating func addressReference(
-    _ row: Row, _ key: String, of kind: Kind, _ id: RecordID
+    _ row: Row, _ key: String, of owner: inout RecordDraft, _ id: RecordID
   ) throws(RowError) -> Value {
     guard let json = row.present(key) else { return .null }
-    let owner = "\(kind.name) \(id.uuid)"
+    let kind = owner.kind
     let inner: Row
     do throws(RowError) {
       inner = try Row(json, emptyTextIsNull: true)
-      let id = try inner.identifier("id") ?? RecordID(kind: Kind.address, key: owner)
+      let id = try inner.identifier("id") ?? RecordID(kind: Kind.address, key: "\(kind.name) \(id.uuid)")
       let draft = try address(inner, id: id)
       if let listed = builder.draft(Kind.address, id) {
         if listed != draft {
           builder.count("\(kind.plural): an address differs from the one in \"addresses\", which is used")
+          var keys = OtherKeys(of: owner)
+          keys.add(OtherKeys(of: draft).members, inside: key)
+          owner.keep(keys)
         }
       } else {
         try builder.add(draft, isComplete: false)
@@ -154,6 +181,8 @@ struct TravelingSnailsReader {
     if draft[kind.number("name")] == .null { draft[kind.number("name")] = .text("") }
     draft[kind.number("startDate")] = try date(row, "startDate", has: "hasStartDate")
     draft[kind.number("endDate")] = try date(row, "endDate", has: "hasEndDate")
+    builder.keepSpellings(
+      row.json, known: Self.allTripKeys, written: Self.blank(["name", "notes"]), of: &draft)
     builder.keepUnknownKeys(row.json, known: Self.allTripKeys, in: "trips", of: &draft)
     try builder.add(draft, isComplete: false)
     var total: ExactDecimal? = .zero
@@ -175,10 +204,11 @@ struct TravelingSnailsReader {
   ) {
     let rows = trip.present(section.rows)?.array ?? []
     var read: Set<RecordID> = []
-    each(rows, "\(place).\(section.rows)") { (reader, row, _) throws(RowError) in
+    each(rows, "\(place).\(section.rows)") { (reader, row, place) throws(RowError) in
       let draft = try reader.item(row, section.kind, trip: id)
       try reader.builder.add(draft, isComplete: false)
       read.insert(draft.id)
+      reader.readLegs(row, of: draft, at: place)
       if case .text(let amount) = (draft[Self.costField] ?? .null).part(0), let cost = ExactDecimal(amount) {
         total = try? total?.adding(cost)
       }
@@ -193,11 +223,16 @@ struct TravelingSnailsReader {
   private static let itemKeys = ["name", "paid", "notes"]
   private static let transportationKeys = itemKeys + ["type", "confirmation"]
   private static let placeKeys = itemKeys + ["reservation", "customLocationName", "hideLocation"]
-  private static let allItemKeys = Set(
-    transportationKeys + placeKeys + [
-      "id", "start", "end", "startTZId", "endTZId", "cost", "exactCost", "currency",
-      "organizationId", TravelingSnailsWriter.placeAddressKey,
-    ])
+  private static let commonKeys = [
+    "id", "start", "end", "startTZId", "endTZId", "cost", "exactCost", "currency", "organizationId",
+  ]
+  private static let allTransportationKeys = Set(transportationKeys + commonKeys)
+  private static let allPlaceKeys = Set(
+    placeKeys + commonKeys + [TravelingSnailsWriter.placeAddressKey])
+  /// What an export writes for missing values of an item.
+  private static let blankItem = blank([
+    "name", "notes", "organizationId", "confirmation", "reservation", "customLocationName",
+  ])
 
   private mutating func item(_ row: Row, _ kind: Kind, trip: RecordID) throws(RowError) -> RecordDraft {
     var draft = RecordDraft(kind, try row.id())
@@ -211,9 +246,57 @@ struct TravelingSnailsReader {
     draft[kind.number("organizationId")] = try organization(row)
     if let address = kind.addressField {
       draft[address.number] = try addressReference(
-        row, TravelingSnailsWriter.placeAddressKey, of: kind, draft.id)
+        row, TravelingSnailsWriter.placeAddressKey, of: &draft, draft.id)
     }
-    builder.keepUnknownKeys(row.json, known: Self.allItemKeys, in: kind.plural, of: &draft)
+    var known = kind == Kind.transportation ? Self.allTransportationKeys : Self.allPlaceKeys
+    builder.keepSpellings(row.json, known: known, written: Self.blankItem, of: &draft)
+    if legs(of: row, draft) != nil { known.insert(TravelingSnailsWriter.legsKey) }
+    builder.keepUnknownKeys(row.json, known: known, in: kind.plural, of: &draft)
+    return draft
+  }
+
+  // MARK: Legs
+
+  /// The rows of a journey's legs; nil if it has no list of them.
+  private func legs(of row: Row, _ item: RecordDraft) -> [JSON]? {
+    item.kind == Kind.transportation ? row.present(TravelingSnailsWriter.legsKey)?.array : nil
+  }
+
+  private mutating func readLegs(_ row: Row, of item: RecordDraft, at place: Location) {
+    let key = TravelingSnailsWriter.legsKey
+    each(legs(of: row, item), "\(place).\(key)") { (reader, row, place) throws(RowError) in
+      try reader.builder.add(
+        try reader.leg(row, of: item.id, index: place.index ?? 0), isComplete: false)
+    }
+  }
+
+  private static let legValues = ["sortIndex", "type", "departureAddressID", "arrivalAddressID"]
+  private static let legTimes = ["departure", "departureTZId", "arrival", "arrivalTZId"]
+  private static let allLegKeys = Set(
+    TravelingSnailsWriter.legTexts + legValues + legTimes + ["id", "organizationId"])
+
+  private mutating func leg(_ row: Row, of journey: RecordID, index: Int) throws(RowError) -> RecordDraft {
+    let kind = Kind.leg
+    let id = try row.identifier("id")
+    var draft = RecordDraft(kind, id ?? RecordID(kind: kind, key: "transportation \(journey.uuid)/\(index)"))
+    draft[kind.number("transportationID")] = .bytes(journey.bytes)
+    // A missing text is no empty text here, because an export writes only what a leg has.
+    try Row(row.json).read(TravelingSnailsWriter.legTexts, of: kind, into: &draft)
+    try row.read(Self.legValues, of: kind, into: &draft)
+    if id == nil, draft[kind.number("sortIndex")] == .null {
+      draft[kind.number("sortIndex")] = .integer(Int64(index))
+    }
+    draft[kind.number("departure")] = try row.instant("departure", zone: "departureTZId")
+    draft[kind.number("arrival")] = try row.instant("arrival", zone: "arrivalTZId")
+    draft[kind.number("organizationId")] = try organization(row)
+    builder.keepSpellings(row.json, known: Self.allLegKeys, of: &draft)
+    let journeyKey = TravelingSnailsWriter.legJourneyKey
+    if let journey = row.json[journeyKey] {
+      var keys = OtherKeys(of: draft)
+      keys.add(.init(journeyKey, journey))
+      draft.keep(keys)
+    }
+    builder.keepUnknownKeys(row.json, known: Self.allLegKeys.union([journeyKey]), in: kind.plural, of: &draft)
     return draft
   }
 
@@ -242,6 +325,9 @@ struct TravelingSnailsReader {
     "fileName", "originalFileName", "fileSize", "mimeType", "fileExtension", "createdDate",
     "fileDescription",
   ]
+  private static let attachmentTexts = [
+    "fileName", "originalFileName", "mimeType", "fileExtension", "fileDescription",
+  ]
   private static let allAttachmentKeys = Set(attachmentKeys + ["id", "parentType", "parentId", "fileData"])
 
   private mutating func readAttachment(_ row: Row, at place: Location) throws(RowError) {
@@ -249,6 +335,9 @@ struct TravelingSnailsReader {
     var draft = RecordDraft(kind, try row.id())
     try row.read(Self.attachmentKeys, of: kind, into: &draft)
     draft[kind.number("parent")] = try owner(row)
+    builder.keepSpellings(
+      row.json, known: Self.allAttachmentKeys,
+      written: Self.blank(Self.attachmentTexts + ["parentType", "parentId"]), of: &draft)
     builder.keepUnknownKeys(row.json, known: Self.allAttachmentKeys, in: "attachments", of: &draft)
     guard let bytes = try row.bytes("fileData") else {
       // An attachment without data in the file leaves the data that Waymark already has unchanged.

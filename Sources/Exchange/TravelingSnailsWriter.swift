@@ -19,28 +19,51 @@ struct TravelingSnailsWriter {
   private var usedOrganizations: Set<RecordID> = []
   /// The addresses of the exported items.
   private var usedAddresses: Set<RecordID> = []
+  /// The legs of each journey, in their order.
+  private let legs: [RecordID: [RecordDraft]]
 
   /// The key of a lodging's or an activity's own address, as the application spells it.
   static let placeAddressKey = "customAddresss"
+  /// The key of the list of legs in the row of a transportation.
+  static let legsKey = "legs"
+  /// The key of the journey in the row of a leg, which is written only where a file had it: the row is inside that of the
+  /// journey.
+  static let legJourneyKey = "transportationID"
+  /// The texts of a leg.
+  static let legTexts = [
+    "departureLocationName", "departureGateOrPlatform", "departureTerminal", "arrivalLocationName",
+    "arrivalGateOrPlatform", "arrivalTerminal", "serviceNumber", "confirmation", "seatNumber", "cabinClass",
+    "seatType", "boardingGroup", "notes",
+  ]
+  /// The key of the object about the file itself.
+  static let infoKey = "exportInfo"
+  static let infoKeys: Set = ["version", "timestamp", "format", "includesAttachments"]
 
   init(source: ExportSource, now: Int64, trip: RecordID?) {
     self.source = source
     self.now = now
     onlyTrip = trip
+    legs = Dictionary(grouping: source.legs) { $0.reference(Self.legJourneyKey) ?? $0.id }
   }
 
   mutating func write() -> ExportedFile {
     let trips = trips()
     let organizations = organizations()
-    let file: JSON = [
-      "exportInfo": [
-        "version": "1.0", "timestamp": fileTime(now), "format": "json", "includesAttachments": true,
-      ],
+    // What belongs to the whole file does not belong to a part of it.
+    let none =
+      onlyTrip == nil ? organizations.records[0] : RecordDraft(Kind.organization, FixedRecords.noneID)
+    var info: JSON = [
+      "version": "1.0", "timestamp": fileTime(now), "format": "json", "includesAttachments": true,
+    ]
+    info.addOtherKeys(of: none, inside: Self.infoKey)
+    var file: JSON = [
+      Self.infoKey: info,
       "trips": .array(trips),
       "organizations": .array(organizations.rows),
       "addresses": .array(addresses(organizations.records)),
       "attachments": .array(attachments()),
     ]
+    file.addOtherKeys(of: none, inside: OtherKeys.ofFile)
     return ExportedFile(file, .pretty, files: files, warnings: warnings)
   }
 
@@ -120,19 +143,47 @@ struct TravelingSnailsWriter {
     members.append(.init("organizationId", .string(organization?.uuid ?? "")))
     if item.kind == Kind.transportation {
       members += word(item, "type") + text(item, ["confirmation"])
+      if let legs = legs[item.id] { members.append(.init(Self.legsKey, .array(legs.map { leg($0) }))) }
     } else {
       members += text(item, ["reservation", "customLocationName"]) + flag(item, "hideLocation")
       if let address = item.reference("address").flatMap({ source.record(Kind.address, $0) }) {
         usedAddresses.insert(address.id)
-        members.append(.init(Self.placeAddressKey, self.address(address)))
+        members.append(.init(Self.placeAddressKey, self.address(address, of: item, Self.placeAddressKey)))
       }
     }
-    return row(members, of: item)
+    return row(members, of: item, besides: [Self.placeAddressKey])
   }
 
-  private func row(_ members: [JSON.Member], of record: RecordDraft) -> JSON {
+  /// Returns the row of a leg, which has only the keys of values that the leg has. Its times have their fractions of a
+  /// second, because the application does not read them.
+  private mutating func leg(_ leg: RecordDraft) -> JSON {
+    var members: [JSON.Member] = [.init("id", .string(leg.id.uuid))]
+    if let index = leg.integer("sortIndex") { members.append(.init("sortIndex", .integer(index))) }
+    for name in ["type"] + Self.legTexts { members += word(leg, name) }
+    for (key, zone) in [("departure", "departureTZId"), ("arrival", "arrivalTZId")] {
+      let value = leg.held(key)
+      guard let time = value.time else { continue }
+      members.append(.init(key, .string(timeText(milliseconds: time))))
+      if let name = value.part(1).fileJSON { members.append(.init(zone, name)) }
+    }
+    for name in ["departureAddressID", "arrivalAddressID", "organizationId"] {
+      guard let id = leg.reference(name) else { continue }
+      members.append(.init(name, .string(id.uuid)))
+      if name == "organizationId" { usedOrganizations.insert(id) } else { usedAddresses.insert(id) }
+    }
+    var row = row(members, of: leg)
+    let journey = leg.reference(Self.legJourneyKey)
+    if let id = row[Self.legJourneyKey]?.string.flatMap({ RecordID(uuid: $0) }), id != journey {
+      row[Self.legJourneyKey] = .text(journey?.uuid)
+    }
+    return row
+  }
+
+  /// - Parameter inner: keys whose objects are rows of their own.
+  private func row(_ members: [JSON.Member], of record: RecordDraft, besides inner: Set<String> = []) -> JSON
+  {
     var row: JSON = .object(members)
-    row.addOtherKeys(of: record)
+    row.addOtherKeys(of: record, besides: inner)
     return row
   }
 
@@ -186,26 +237,35 @@ struct TravelingSnailsWriter {
     return row(
       [.init("id", .string(record.id.uuid)), .init("name", .string(name))]
         + text(record, ["phone", "email", "website", "logoURL", "cachedLogoFilename"])
-        + [.init("address", address.map(self.address) ?? .null)], of: record)
+        + [.init("address", address.map { self.address($0, of: record, "address") } ?? .null)],
+      of: record,
+      besides: record.id == FixedRecords.noneID ? ["address", Self.infoKey, OtherKeys.ofFile] : ["address"])
   }
 
   private func addresses(_ organizations: [RecordDraft]) -> [JSON] {
     let used = usedAddresses.union(organizations.compactMap { $0.reference("address") })
-    return source.records(Kind.address).filter { onlyTrip == nil || used.contains($0.id) }.map(
-      address)
+    return source.records(Kind.address).filter { onlyTrip == nil || used.contains($0.id) }
+      .map { row(address($0), of: $0) }
   }
 
-  private func address(_ record: RecordDraft) -> JSON {
+  /// Returns the row of an address inside another row. Where the two differed in a file, the other record has the keys.
+  private func address(_ record: RecordDraft, of owner: RecordDraft, _ key: String) -> JSON {
+    guard OtherKeys(of: owner).inside(key) != nil else { return row(address(record), of: record) }
+    var row: JSON = .object(address(record))
+    row.addOtherKeys(of: owner, inside: key)
+    return row
+  }
+
+  private func address(_ record: RecordDraft) -> [JSON.Member] {
     let location = record.held("location")
     // The application itself writes 0, 0 for an unknown place, so a place that is really there is marked.
     let isZero = location == .array([.float(0), .float(0)])
-    return row(
-      [.init("id", .string(record.id.uuid))]
-        + text(record, ["street", "city", "state", "country", "postalCode", "formattedAddress"])
-        + [
-          .init("latitude", location.part(0).fileJSON ?? 0),
-          .init("longitude", location.part(1).fileJSON ?? 0),
-        ] + (isZero ? [.init("hasLocation", true)] : []), of: record)
+    return [.init("id", .string(record.id.uuid))]
+      + text(record, ["street", "city", "state", "country", "postalCode", "formattedAddress"])
+      + [
+        .init("latitude", location.part(0).fileJSON ?? 0),
+        .init("longitude", location.part(1).fileJSON ?? 0),
+      ] + (isZero ? [.init("hasLocation", true)] : [])
   }
 
   // MARK: Attachments

@@ -25,7 +25,7 @@ extension Kind {
   package func fieldGuides(_ schema: Schema) -> [FieldGuide] {
     fields.filter { $0.type != .bytes && !$0.isInternal }.flatMap { field -> [FieldGuide] in
       switch field.type {
-      case .reference(KindNumbers.address): Kind.address.fieldGuides(schema)
+      case _ where field === addressField: Kind.address.fieldGuides(schema)
       case .owner: Kind.owners.map { FieldGuide(parent: $0) }
       default: (0..<field.typedPartCount).map { guide(field, part: $0, schema) }
       }

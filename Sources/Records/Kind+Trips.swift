@@ -41,10 +41,7 @@ extension Kind {
     count: CountName("transportation", "transportation", "transportations"), order: itemOrder,
     fields: itemFields + [
       Field(10, "confirmation", .text, ["confirmation"], .text(1_000)),
-      Field(
-        11, "type", .text, ["type"],
-        .words("train", "plane", "boat", "car", "bicycle", "walking")),
-      otherKeys(12),
+      Field(11, "type", .text, ["type"], means), otherKeys(12),
     ],
     listing: itemListing(
       .init(
@@ -120,6 +117,9 @@ extension Kind {
         "ticket.pdf", add: "lodging='Casa Rosa' file=ticket.pdf", edit: "fileDescription='Seat 12'",
         list: "--sort -fileSize")))
 
+  /// The means of transport.
+  static let means = Rule.words("train", "plane", "boat", "car", "bicycle", "walking")
+
   package static let itemName = Field(2, "name", .text, ["name"], .text(1_000, isRequired: true))
   package static let itemStart = Field(
     3, "start", .instant, ["starts", "starts_zone"], parts: ["start", "startTZId"],
@@ -181,6 +181,7 @@ package enum KindNumbers {
   package static let habit = known(9)
   package static let category = known(10)
   package static let habitEntry = known(11)
+  package static let leg = known(12)
   package static let setting = known(8_192)
 
   static func known(_ number: UInt64) -> KindNumber {

@@ -17,7 +17,7 @@ package final class Kind: Sendable {
   /// The field that refers to a record's parent; nil if records of this kind have no parent. A record is hidden while
   /// its parent is hidden.
   package let parent: FieldNumber?
-  /// The field that names a record, for a kind of an app; nil if the names of the fields decide.
+  /// The field that names a record; nil if the names of the fields decide.
   package let title: FieldNumber?
   /// The fields in ascending order of their numbers.
   package let fields: [Field]
@@ -64,15 +64,17 @@ package final class Kind: Sendable {
 
   /// The fields that hold when something starts and ends; nil for a kind without them.
   package var span: (start: Field, end: Field)? {
-    for names in [("start", "end"), ("startDate", "endDate")] {
+    for names in [("start", "end"), ("startDate", "endDate"), ("departure", "arrival")] {
       if let start = byName[names.0], let end = byName[names.1] { return (start, end) }
     }
     return nil
   }
 
-  /// The field that refers to the record's address; nil for a kind without addresses. An address is typed and shown as
+  /// The field that refers to the record's own address; nil for a kind without one. The address is typed and shown as
   /// part of the record.
-  package var addressField: Field? { fields.first { $0.type == .reference(KindNumbers.address) } }
+  package var addressField: Field? {
+    fields.first { $0.type == .reference(KindNumbers.address) && $0.name == "address" }
+  }
 
   /// Returns the position of a field in `fields`.
   package func position(of number: FieldNumber) -> Int? { positions[number] }

@@ -15,6 +15,8 @@ public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomS
   public static let lodging = RecordKind(rawValue: "lodging")
   /// The kind of ``Transportation`` records.
   public static let transportation = RecordKind(rawValue: "transportation")
+  /// The kind of ``Leg`` records.
+  public static let leg = RecordKind(rawValue: "leg")
   /// The kind of ``Activity`` records.
   public static let activity = RecordKind(rawValue: "activity")
   /// The kind of ``Organization`` records.

@@ -36,8 +36,8 @@ package final class Schema: Sendable {
 
   /// The built-in kinds alone.
   package static let builtIn = Schema([
-    .trip, .lodging, .transportation, .activity, .organization, .address, .attachment, .habit, .category,
-    .habitEntry, .profile, .setting, .schema,
+    .trip, .lodging, .transportation, .leg, .activity, .organization, .address, .attachment, .habit,
+    .category, .habitEntry, .profile, .setting, .schema,
   ])
 
   /// Returns the kind with a number; nil for a kind of a newer version or of an app that the store does not know.

@@ -111,7 +111,8 @@ extension Rendering {
       data.paragraph(printable(text))
       notes.next(summary.next)
     } else {
-      data.line(premiumText(summary.premium), summary.premium.isActive ? .good : .none)
+      let product = summary.product.map { " · \(printable($0))" } ?? ""
+      data.line(premiumText(summary.premium) + product, summary.premium.isActive ? .good : .none)
       if !summary.premium.isActive { notes.next(summary.next) }
     }
     purchases(summary.purchases)

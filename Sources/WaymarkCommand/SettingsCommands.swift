@@ -43,6 +43,9 @@ extension SetSetting: TerminalCommand {
       colorScheme: system, light or dark
       biometricTimeoutMinutes: 0 to 1440
       hasCompletedOnboarding: true or false
+      onboardingCompletedDate: a time with an offset, as in 2026-05-03T15:00:00Z
+      onboardingUserName: the name that was given during the onboarding
+      hasGrantedNotifications: true or false
       trashDays: for how many days the files of deleted records are kept, 1 to 3650, or never
       """,
     exampleArguments: "colorScheme dark")

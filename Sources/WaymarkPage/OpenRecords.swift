@@ -4,8 +4,8 @@ import Waymark
 
 /// The records that a page may name: all but those of protected trips.
 ///
-/// Of trips, items and attachments, those are listed that may be named, so that a record whose trip is not known, such
-/// as one that was erased, is left out. Organizations and addresses belong to no trip; those are left out that only
+/// Of trips, items, legs and attachments, those are listed that may be named, so that a record whose trip is not known,
+/// such as one that was erased, is left out. Organizations and addresses belong to no trip; those are left out that only
 /// protected trips use.
 struct OpenRecords {
   private var ids: Set<UUID> = []
@@ -20,17 +20,23 @@ struct OpenRecords {
     let attachments =
       try node.readOnQueue(.records(Attachment.all)) + node.deleted(Attachment.self).map(\.record)
     let openAttachments = attachments.filter { $0.parent.map { openItems.contains($0.id) } ?? false }
-    ids = open.union(openItems).union(openAttachments.map(\.id))
+    let allLegs = try node.readOnQueue(.records(Leg.all)) + node.deleted(Leg.self).map(\.record)
+    func legs(_ isOpen: Bool) -> [Leg] {
+      allLegs.filter { openItems.contains($0.transportationID) == isOpen }
+    }
+    ids = open.union(openItems).union(openAttachments.map(\.id)).union(legs(true).map(\.id))
 
     func organizations(_ isOpen: Bool) -> Set<UUID> {
-      Set(items.filter { open.contains($0.tripID) == isOpen }.compactMap { $0.organizationID })
+      let ofItems = items.filter { open.contains($0.tripID) == isOpen }.compactMap { $0.organizationID }
+      return Set(ofItems + legs(isOpen).compactMap(\.organizationID))
     }
     hidden = organizations(false).subtracting(organizations(true))
     let known =
       try node.readOnQueue(.records(Organization.all)) + node.deleted(Organization.self).map(\.record)
     func addresses(_ isHidden: Bool) -> Set<UUID> {
       let places = items.filter { open.contains($0.tripID) != isHidden }.compactMap(\.placeAddressID)
-      return Set(known.filter { hidden.contains($0.id) == isHidden }.compactMap(\.addressID) + places)
+      let stops = legs(!isHidden).flatMap { [$0.departureAddressID, $0.arrivalAddressID] }.compactMap(\.self)
+      return Set(known.filter { hidden.contains($0.id) == isHidden }.compactMap(\.addressID) + places + stops)
     }
     hidden.formUnion(addresses(true).subtracting(addresses(false)))
   }
@@ -46,7 +52,9 @@ struct OpenRecords {
     Self.kinds.contains(kind) ? ids.contains(id) : !hidden.contains(id)
   }
 
-  private static let kinds: Set<RecordKind> = [.trip, .lodging, .transportation, .activity, .attachment]
+  private static let kinds: Set<RecordKind> = [
+    .trip, .lodging, .transportation, .leg, .activity, .attachment,
+  ]
 
   /// Returns an operation without the name and the fields of a record that may not be named.
   func shown(_ operation: History.Operation) -> History.Operation {

@@ -198,6 +198,34 @@ public struct TripPage: Hashable, Sendable, Codable, Identifiable {
     public let notes: String
     /// The attached files.
     public let attachments: [File]
+    /// The legs of a journey, in their order; empty for another item.
+    public let legs: [Leg]
+  }
+
+  /// A part of a journey.
+  public struct Leg: Hashable, Sendable, Codable {
+    /// The number of the flight or train; empty if it is not given.
+    public let service: String
+    /// The departure.
+    public let departure: Stop
+    /// The arrival.
+    public let arrival: Stop
+    /// The number of the seat; empty if it is not given.
+    public let seat: String
+    /// The boarding group; empty if it is not given.
+    public let boardingGroup: String
+
+    /// One end of a leg.
+    public struct Stop: Hashable, Sendable, Codable {
+      /// The name of the place; empty if it is not given.
+      public let place: String
+      /// The time; nil if it is not given.
+      public let time: LocalTime?
+      /// The terminal; empty if it is not given.
+      public let terminal: String
+      /// The gate or platform; empty if it is not given.
+      public let gate: String
+    }
   }
 
   /// A file that is attached to an item.

@@ -7,12 +7,14 @@ struct TripReferences {
   private let organizations: OrganizationList
   private let addresses: [Address.ID: Address]
   private let files: [Attachment.Parent: [TripPage.File]]
+  private let legs: [Transportation.ID: [Leg]]
 
   init(_ node: isolated Node) throws {
     organizations = try node.readOnQueue(.organizations)
     addresses = Dictionary(
       try node.readOnQueue(.records(Address.all)).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }
     )
+    legs = Dictionary(grouping: try node.readOnQueue(.records(Leg.all))) { $0.transportationID }
     let attachments = try node.readOnQueue(.records(Attachment.all)).filter { $0.parent != nil }
     files = Dictionary(grouping: attachments) { $0.parent }.reduce(into: [:]) { files, group in
       guard let parent = group.key else { return }
@@ -29,6 +31,8 @@ struct TripReferences {
   func address(of item: any TripItem) -> Address? {
     (item.placeAddressID ?? organization(of: item)?.addressID).flatMap { addresses[$0] }
   }
+
+  func legs(of item: TimelineItem) -> [TripPage.Leg] { (legs[item.id] ?? []).map(TripPage.Leg.init) }
 
   func files(of item: TimelineItem) -> [TripPage.File] {
     let parent: Attachment.Parent =
@@ -92,7 +96,24 @@ extension TripPage.Item {
       end: item.end.map { TripPage.LocalTime($0, item.endZone ?? item.startZone) }, type: type,
       cost: item.cost.map { TripPage.Amount(amount: $0.amount.description, currency: $0.currency) },
       paid: item.paid, organization: organization?.name, place: place?.isEmpty == true ? nil : place,
-      reference: reference, notes: item.notes, attachments: references.files(of: timelineItem))
+      reference: reference, notes: item.notes, attachments: references.files(of: timelineItem),
+      legs: references.legs(of: timelineItem))
+  }
+}
+
+extension TripPage.Leg {
+  init(_ leg: Leg) {
+    self.init(
+      service: leg.serviceNumber,
+      departure: Stop(
+        place: leg.departureLocationName,
+        time: leg.departure.map { TripPage.LocalTime($0, leg.departureZone) },
+        terminal: leg.departureTerminal,
+        gate: leg.departureGateOrPlatform),
+      arrival: Stop(
+        place: leg.arrivalLocationName, time: leg.arrival.map { TripPage.LocalTime($0, leg.arrivalZone) },
+        terminal: leg.arrivalTerminal, gate: leg.arrivalGateOrPlatform),
+      seat: leg.seatNumber, boardingGroup: leg.boardingGroup)
   }
 }
 

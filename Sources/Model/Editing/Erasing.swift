@@ -376,7 +376,7 @@ extension Store {
 
 extension Kind {
   /// Whether records of this kind can refer to an address.
-  fileprivate var hasAddress: Bool { addressField != nil }
+  fileprivate var hasAddress: Bool { fields.contains { $0.type.isAddress } }
 
   /// Returns the address that a value of a field refers to.
   fileprivate func address(in field: FieldNumber, _ value: Value) -> RecordKey? {

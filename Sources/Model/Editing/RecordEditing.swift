@@ -153,8 +153,8 @@ struct RecordEditing {
   private func zoned(
     _ pairs: [(name: String, value: String)], _ kind: Kind, _ held: RecordRow?
   ) -> [(name: String, value: String)] {
-    guard let start = kind.field(named: "start"), let end = kind.field(named: "end"),
-      let text = pairs.first(where: { $0.name == "end" })?.value, WrittenTime(text)?.offsetSeconds == nil,
+    guard let (start, end) = kind.span, end.type == .instant,
+      let text = pairs.first(where: { $0.name == end.name })?.value, WrittenTime(text)?.offsetSeconds == nil,
       !pairs.contains(where: { end.part(named: $0.name) == 1 }), held?[end.number]?.part(1).asText == nil,
       let zone = pairs.first(where: { start.part(named: $0.name) == 1 })?.value
         ?? held?[start.number]?.part(1).asText

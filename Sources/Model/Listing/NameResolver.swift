@@ -187,7 +187,14 @@ extension Kind {
     {
       return name
     }
-    return nameField.flatMap { record.text($0) }
+    let name = nameField.flatMap { record.text($0) }
+    return number == KindNumbers.leg && name?.isEmpty != false ? route(of: record) : name
+  }
+
+  /// Returns the places of a leg, for one without a service number: `Rome – Milan`.
+  private func route(of leg: RecordRow) -> String? {
+    let places = ["departureLocationName", "arrivalLocationName"].compactMap { leg.text(number($0)) }
+    return places.contains { !$0.isEmpty } ? places.joined(separator: " – ") : nil
   }
 }
 

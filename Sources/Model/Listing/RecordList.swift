@@ -185,8 +185,8 @@ extension Kind {
   /// The field with the day of an entry; nil for kinds that have no such field.
   var datedField: FieldNumber? { fields.first { $0.type == .datedInstant }?.number }
 
-  /// Whether records of this kind begin and end at times with zones, as the items of a trip do.
-  package var hasStart: Bool { fields.contains { $0.type == .instant } }
+  /// Whether records of this kind are items of a trip, which begin and end at times with zones.
+  package var hasStart: Bool { Kind.owners.contains(self) }
 
   /// The names of the fields by which a list can be sorted.
   package var sortingNames: [String] {

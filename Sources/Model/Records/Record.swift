@@ -8,7 +8,7 @@ package import Wire
 
 /// A record from the store, as a value that can be read, changed and saved.
 ///
-/// Each kind of record is a plain struct: ``Trip``, ``Lodging``, ``Transportation``, ``Activity``, ``Organization``,
+/// Each kind of record is a plain struct: ``Trip``, ``Lodging``, ``Transportation``, ``Leg``, ``Activity``, ``Organization``,
 /// ``Address``, ``Attachment``, ``Habit``, ``HabitCategory``, ``HabitEntry``, ``Profile``. Records refer to one
 /// another by id, so a value can be kept, compared and passed to any thread.
 ///

@@ -54,7 +54,22 @@ package struct KnownPreference: Sendable {
     parse: { ["true": .bool(true), "false": .bool(false)][$0.lowercased()] },
     accepts: { $0 == .bool(true) || $0 == .bool(false) })
 
-  static let all = [colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding, trashDays, syncInvited]
+  static let onboardingCompletedDate = KnownPreference(
+    "onboardingCompletedDate", default: .null,
+    allowed: "use a time with an offset, as in 2026-05-03T15:00:00Z",
+    parse: { .text($0) },
+    accepts: { $0.asText.flatMap { WrittenTime($0)?.milliseconds } != nil })
+
+  static let hasGrantedNotifications = KnownPreference(
+    "hasGrantedNotifications", default: .null, allowed: "use true or false",
+    parse: { ["true": .bool(true), "false": .bool(false)][$0.lowercased()] },
+    accepts: { $0 == .bool(true) || $0 == .bool(false) })
+
+  static let all = [
+    colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding, onboardingCompletedDate,
+    hasGrantedNotifications,
+    trashDays, syncInvited,
+  ]
 
   package static func named(_ key: String) -> KnownPreference? { all.first { $0.key == key } }
 

@@ -1,3 +1,4 @@
+public import Foundation
 public import Home
 import Records
 import Replication
@@ -30,7 +31,7 @@ public struct Setting<Value: SettingValue>: Hashable, Sendable {
   }
 }
 
-/// A type that the value of a setting can have: `Bool`, `Int`, `Double`, `String`, and enums with these raw values.
+/// A type that the value of a setting can have: `Bool`, `Int`, `Double`, `String`, `Date`, and enums with raw values.
 public protocol SettingValue: Hashable, Sendable {
   /// Converts a stored value; nil if it has another type, in which case the setting counts as absent.
   init?(stored: StoredSetting)
@@ -71,6 +72,23 @@ extension Setting where Value == Int {
   public static var biometricTimeoutMinutes: Self { Setting("biometricTimeoutMinutes", default: 5) }
 }
 
+extension Setting where Value == Date {
+  /// When the onboarding was completed, as Ritualist remembers it; the distant past by default.
+  public static var onboardingCompletedDate: Self {
+    Setting("onboardingCompletedDate", default: .distantPast)
+  }
+}
+
+extension Setting where Value == String {
+  /// The name that the person gave during the onboarding; empty by default.
+  public static var onboardingUserName: Self { Setting("onboardingUserName", default: "") }
+}
+
+extension Setting where Value == Bool {
+  /// Whether the person allowed notifications during the onboarding; false by default.
+  public static var hasGrantedNotifications: Self { Setting("hasGrantedNotifications", default: false) }
+}
+
 /// How long the files of deleted records stay on a person's devices.
 public enum TrashDays: SettingValue {
   /// This many days after the deletion, 1 to 3,650.
@@ -103,6 +121,16 @@ extension Setting where Value == TrashDays {
 }
 
 // MARK: Values
+
+extension Date: SettingValue {
+  public init?(stored: StoredSetting) {
+    guard case .text(let text) = stored, let time = WrittenTime(text)?.milliseconds else { return nil }
+    self.init(milliseconds: time)
+  }
+
+  /// The time as text, in UTC and to the millisecond.
+  public var stored: StoredSetting { .text(timeText(milliseconds: milliseconds)) }
+}
 
 extension Bool: SettingValue {
   public init?(stored: StoredSetting) {

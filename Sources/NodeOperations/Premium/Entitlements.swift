@@ -82,6 +82,8 @@ package struct PremiumSummary: Codable, Sendable {
   package let next: Step?
   /// The purchases in the App Store, those that were confirmed last first.
   package let purchases: [PurchaseSummary]
+  /// The product of the purchase that gives premium; nil if premium has another source, or if there is none.
+  package let product: String?
   /// StoreKit's account token for purchases that give this circle premium.
   package let appAccountToken: UUID
   /// The entitlements of the circle, the earliest first.

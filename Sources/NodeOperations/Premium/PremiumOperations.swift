@@ -27,9 +27,17 @@ package struct PremiumOperations {
       text: core.connections.exclusion?.text,
       next: core.connections.exclusion.map(\.next)
         ?? (core.replica.ownGate(now: core.wall()).isPremium ? nil : core.inspection().ownPremiumStep),
-      purchases: purchases, appAccountToken: core.circle.id.appAccount,
+      purchases: purchases, product: product(of: purchases), appAccountToken: core.circle.id.appAccount,
       entitlements: held.map { EntitlementSummary($0, in: core.circle, for: core.identity.device, at: now) },
       issuers: core.circle.evaluation.issuers.sorted())
+  }
+
+  /// Returns the product of the purchase that gives premium: of those that are valid, the one that lasts longest.
+  private func product(of purchases: [PurchaseSummary]) -> String? {
+    guard core.replica.ownGate(now: core.wall()).source == .purchase else { return nil }
+    return purchases.filter { $0.state == .valid }.max {
+      ($0.until ?? .distantFuture) < ($1.until ?? .distantFuture)
+    }?.product
   }
 
   /// The issuers that the circle trusts, followed by those that it has withdrawn.

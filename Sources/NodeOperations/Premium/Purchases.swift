@@ -11,6 +11,8 @@ public import Wire
 public struct PurchaseSummary: Hashable, Sendable, Codable {
   /// The id of the product.
   public let product: String
+  /// The id of the subscription group that the product belongs to; nil for a purchase for life.
+  public let group: String?
   /// The bundle id of the app.
   public let app: String
   /// Whether it gives premium at the present time, and if not, why.
@@ -30,6 +32,7 @@ public struct PurchaseSummary: Hashable, Sendable, Codable {
 
   private enum CodingKeys: String, CodingKey {
     case product
+    case group
     case app
     case state
     case until
@@ -68,7 +71,8 @@ extension PurchaseSummary {
   init(_ subscription: Subscription, by name: String, at now: Moment) {
     let transaction = subscription.transaction
     self.init(
-      product: transaction.product, app: transaction.bundle, state: State(subscription.state(at: now)),
+      product: transaction.product, group: transaction.group, app: transaction.bundle,
+      state: State(subscription.state(at: now)),
       until: subscription.end.map(Date.init(milliseconds:)),
       confirmed: Date(milliseconds: transaction.signed),
       trustedUntil: subscription.trusted.map(Date.init(milliseconds:)), device: subscription.device,

@@ -75,6 +75,7 @@ enum PlainKinds {
     kind(9, "habit_rows", "habits", nil, habit),
     kind(10, "habit_category_rows", "habit_categories", nil, category),
     kind(11, "habit_log_rows", "habit_logs", .init(field: 1, kind: 9), log),
+    kind(12, "leg_rows", "legs", .init(field: 1, kind: 3), leg),
     kind(4096, "profile_rows", "profile", nil, profileFields),
     kind(8192, "setting_rows", "settings", nil, "1 text key;2 any value"),
   ]
@@ -124,6 +125,13 @@ enum PlainKinds {
     "1 text key;2 text name;3 text display_name;4 text emoji;5 integer display_order;6 bool is_active;"
     + "7 bool is_predefined;8 weights personality_weights;9 text other_keys"
   private static let log = "1 uuid habit_id;2 dated date zone day;3 float value;4 text other_keys"
+  private static let leg =
+    "1 uuid transportation_id;2 integer sort_index;3 text type;4 instant departure departure_zone;"
+    + "5 text departure_location_name;6 uuid departure_address_id;7 text departure_gate_or_platform;"
+    + "8 text departure_terminal;9 instant arrival arrival_zone;10 text arrival_location_name;"
+    + "11 uuid arrival_address_id;12 text arrival_gate_or_platform;13 text arrival_terminal;"
+    + "14 uuid organization_id;15 text service_number;16 text confirmation;17 text seat_number;"
+    + "18 text cabin_class;19 text seat_type;20 text boarding_group;21 text notes;22 text other_keys"
   private static let profileFields =
     "1 integer updated;2 text name;3 text appearance;4 text current_zone;5 text home_zone;"
     + "6 text display_zone_mode;7 zones zone_changes;8 integer created;9 blob avatar avatar_id avatar_bytes;"

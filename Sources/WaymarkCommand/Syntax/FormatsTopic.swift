@@ -11,7 +11,8 @@ enum FormatsTopic {
       that is skipped is listed with its line or index, and so is every value that a record can't store. A
       file with an error is rejected as a whole, and the place of the error is reported.
 
-      ritualist, traveling-snails   their JSON exports; import and export.
+      ritualist, traveling-snails   their JSON exports; import and export. Keys that Waymark does not
+                  know, and null, are kept and exported. Legs are the list "legs" of a transportation.
       loop-csv    The unpacked folder of Loop Habit Tracker's archive, of any version. Days that Loop computed
                   or that were skipped don't become entries. Frequencies other than daily, and "at most", are
                   kept in the notes, and are exported from there.
@@ -34,7 +35,7 @@ enum FormatsTopic {
       ics         Trips are all-day events. The items of a trip are separate events, with notes, codes and
                   prices in the description. Zones have their IANA names and rules. Importing the file again,
                   even after editing it in a calendar, gives the same records. Items without a start are
-                  skipped, and only the name of an organization is included.
+                  skipped, only the name of an organization is included, and legs are left out.
       json        Everything that is visible, settings included: one list for each kind, the field names of
                   waymark KIND show, bytes as base64. Each file is in it once, if it is on this device; further
                   references to it have only its size and id. It is written and read piece by piece, so files

@@ -695,6 +695,13 @@
     return h("div", {}, line, undated.length ? h("div", { class: "day" }, h("h4", {}, "Without a time"), undated.map((item) => itemRow({ item, isStart: true, time: null }, false))) : null);
   }
 
+  function legText(leg) {
+    const at = ({ place, time, terminal, gate }) =>
+      [time ? clock(time) : "", place, terminal ? `terminal ${terminal}` : "", gate ? `gate ${gate}` : ""].filter(Boolean).join(" ");
+    return [leg.service, [at(leg.departure), at(leg.arrival)].filter(Boolean).join(" → "), leg.seat ? `seat ${leg.seat}` : "",
+      leg.boardingGroup ? `group ${leg.boardingGroup}` : ""].filter(Boolean);
+  }
+
   function itemRow({ item, time, isStart }, showsZone) {
     const paid = { none: null, deposit: "deposit paid", infull: "paid" }[item.paid];
     const details = [];
@@ -714,6 +721,7 @@
       const about = [item.organization, item.place].filter(Boolean);
       if (about.length) details.push(h("p", {}, about.map((text, index) => [index ? " · " : "", named(text)])));
       if (item.reference) details.push(h("p", {}, "Booking ", h("code", {}, named(item.reference))));
+      for (const leg of item.legs) details.push(h("p", {}, legText(leg).map((text, index) => [index ? " · " : "", named(text)])));
       if (item.notes) details.push(h("p", { class: "notes faint" }, named(item.notes)));
       if (item.attachments.length) details.push(h("p", {}, item.attachments.map((file, index) => [index ? ", " : "📎 ", named(file.name), h("span", { class: "faint" }, ` ${size(file.size)}`)])));
     }

@@ -173,7 +173,7 @@ def life_and_name_of_none(stage, node):
 def unknown_kinds_and_fields(stage, node):
     entries = [[INSERT, 1, TRIP_ID, {1: "Poison"}]]
     entries += [[INSERT, kind, os.urandom(16), {1: "x", 63: 1, 64: 2.5, 65_535: [b"", None]}]
-               for kind in (12, 13, 3000, 4095, 8193, 12_287)]
+               for kind in (13, 14, 3000, 4095, 8193, 12_287)]
     entries += [[PUT, kind, os.urandom(16), {1: 5, 9: "x"}] for kind in (4097, 8191)]
     entries += [[INSERT, kind, os.urandom(16), {62: "x", 63: "y", 64: "z", 1000: None}] for kind in (1, 9)]
     entries += [[INSERT, kind, os.urandom(16), {}] for kind in (1, 9, 3000, 4097, 9000)]

@@ -52,6 +52,7 @@ struct PurchaseProcessTests {
       #expect(premium["premium"]?["source"] == "purchase")
       #expect(premium["purchases"]?[0]?["deviceName"] == "bob")
       #expect(premium["purchases"]?[0]?["product"]?.string == DevelopmentStore.yearly)
+      #expect(premium["product"]?.string == DevelopmentStore.yearly)
       let text = try await device.text("premium", "show")
       #expect(text.contains("premium (App Store) until") && text.contains("bob"))
     }

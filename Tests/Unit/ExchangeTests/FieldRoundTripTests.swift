@@ -10,7 +10,7 @@ private func id(_ number: UInt64) -> RecordID { RecordID(Bytes16(7, number)) }
 /// Every field of every kind that the two formats have, each with and without a value.
 struct FieldRoundTripTests {
   private static let trips = [
-    Kind.trip, Kind.lodging, Kind.transportation, Kind.activity, Kind.organization, Kind.address,
+    Kind.trip, Kind.lodging, Kind.transportation, Kind.leg, Kind.activity, Kind.organization, Kind.address,
     Kind.attachment,
   ]
   private static let habits = [Kind.habit, Kind.category, Kind.habitEntry, Kind.profile]

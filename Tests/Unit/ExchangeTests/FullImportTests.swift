@@ -24,7 +24,7 @@ struct FullImportTests {
   }
 
   private func endsBeforeItStarts(_ draft: RecordDraft) -> Bool {
-    [("start", "end"), ("startDate", "endDate")].contains { names in
+    [("start", "end"), ("startDate", "endDate"), ("departure", "arrival")].contains { names in
       let times = [names.0, names.1].map { name in
         draft.kind.field(named: name).flatMap { draft[$0.number] }
           .flatMap { $0.asInteger ?? $0.part(0).asInteger }

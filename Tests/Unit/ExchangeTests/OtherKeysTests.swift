@@ -43,7 +43,8 @@ struct OtherKeysTests {
     let (plan, export, again) = try roundTrip(trips, .travelingSnails)
     #expect(plan.skipped.isEmpty && again.drafts == plan.drafts)
     #expect(plan.warnings.contains("trips: the key \"shareID\" is unknown and is kept with its record"))
-    #expect(plan.warnings.contains("the file: the key \"books\" is unknown and is left out"))
+    #expect(plan.warnings.contains("the file: the key \"books\" is unknown and is kept with its record"))
+    #expect(export["books"]?[0]?["id"] == 1)
     let trip = try #require(export["trips"]?[0])
     #expect(trip["shareID"] == "S-1")
     let train = try #require(trip["embeddedTransportation"]?[0])
@@ -82,6 +83,31 @@ struct OtherKeysTests {
     let habit = try #require(export["habits"]?[0])
     #expect(habit["streakFreeze"] == 2 && habit["locationConfiguration"]?["floor"] == 3)
     #expect(export["habitLogs"]?[0]?["mood"]?["a"] == 2)
+  }
+
+  @Test func `a zone without a time and an address that differs keep their keys`() throws {
+    var file = trips
+    var trip = file["trips"]?[0] ?? .null
+    trip["embeddedTransportation"] = [
+      [
+        "id": id(2), "name": "Train", "start": nil, "startTZId": "Europe/Rome", "cost": nil,
+        "currency": "EUR",
+        "reservation": "R 1", "legs": [["id": id(7), "arrivalTZId": "Asia/Tokyo", "type": ""]],
+      ]
+    ]
+    file["trips"] = [trip]
+    file["organizations"] = [
+      ["id": id(3), "name": "Rosa", "address": ["id": id(4), "city": "Rome", "floor": 2]]
+    ]
+    let (plan, export, again) = try roundTrip(file, .travelingSnails)
+    #expect(plan.skipped.isEmpty && again.drafts == plan.drafts)
+    let train = try #require(export["trips"]?[0]?["embeddedTransportation"]?[0])
+    #expect(train["start"] == .null && train["startTZId"] == "Europe/Rome" && train["currency"] == "EUR")
+    #expect(train["reservation"] == "R 1")
+    #expect(train["legs"]?[0] == ["id": id(7), "arrivalTZId": "Asia/Tokyo", "type": ""])
+    let rosa = try #require(export["organizations"]?.array?.first { $0["name"] == "Rosa" })
+    #expect(rosa["address"]?["floor"] == 2 && rosa["address"]?["plusCode"] == nil)
+    #expect(export["addresses"]?[0]?["plusCode"] == "8FHJ" && export["addresses"]?[0]?["floor"] == nil)
   }
 
   @Test func `keys beyond the limit are reported and left out, and smaller ones are kept`() throws {

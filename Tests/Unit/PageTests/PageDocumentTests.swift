@@ -101,6 +101,10 @@ import WaymarkTesting
     _ = try await node.save(lodging)
     _ = try await node.save(flight)
     try await node.attach(Data("%PDF".utf8), named: "ticket.pdf", to: .transportation(flight.id))
+    var leg = Leg(transportationID: flight.id, from: "FCO", to: "MXP", serviceNumber: "AZ 2010")
+    (leg.departure, leg.departureZone) = (roman("2026-05-12", 9), "Europe/Rome")
+    (leg.departureGateOrPlatform, leg.seatNumber) = ("B7", "12A")
+    _ = try await node.save(leg)
 
     let page = try #require(try await node.pageDocument().trips.first)
     #expect((page.firstDay, page.lastDay) == (day("2026-05-12"), day("2026-05-14")))
@@ -110,6 +114,12 @@ import WaymarkTesting
     #expect(items.map(\.name) == ["Flight", "Room 7"])
     #expect(items[0].attachments == [TripPage.File(name: "ticket.pdf", size: 4)])
     #expect(items[0].type == .plane)
+    let flown = try #require(items[0].legs.first)
+    #expect((flown.service, flown.seat, flown.departure.gate) == ("AZ 2010", "12A", "B7"))
+    #expect((flown.departure.place, flown.arrival.place, flown.arrival.time) == ("FCO", "MXP", nil))
+    #expect(
+      flown.departure.time == TripPage.LocalTime(time: "2026-05-12T09:00:00+02:00", zone: "Europe/Rome"))
+    #expect(items[1].legs.isEmpty)
     #expect(items[1].start == TripPage.LocalTime(time: "2026-05-12T15:00:00+02:00", zone: "Europe/Rome"))
     #expect(items[1].organization == "Albergo")
     #expect(items[1].place == "00186 Rome, Italy")
@@ -162,6 +172,13 @@ import WaymarkTesting
     var away = Transportation(name: "Away", tripID: trip.id)
     away.organizationID = shared.id
     _ = try await node.save(away)
+    var (airport, airline) = (Address(), Organization(name: "Stealth Air"))
+    airport.street = "Runway Road"
+    _ = try await node.save(airport)
+    airline = try await node.save(airline)
+    var leg = Leg(transportationID: away.id, from: "Hideout", serviceNumber: "SA 1")
+    (leg.departureAddressID, leg.organizationID) = (airport.id, airline.id)
+    _ = try await node.save(leg)
     trip.notes = "for Carol"
     _ = try await node.save(trip)
     let all = try await node.pageDocument()
@@ -173,7 +190,7 @@ import WaymarkTesting
     #expect(json.contains("Railway") && json.contains("Ride"))
     for detail in [
       "for Bob", "for Carol", "Cake", "Barn", "Hay Road", "Pie", "list.pdf", "Clinic", "Quiet Lane", "Ward",
-      "Away",
+      "Away", "Hideout", "SA 1", "Runway Road", "Stealth Air",
     ] {
       #expect(!json.contains(detail), "\(detail)")
     }

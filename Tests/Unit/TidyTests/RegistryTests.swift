@@ -118,7 +118,7 @@ struct RegistryTests {
     for row in rows {
       let known = try #require(KnownPreference.named(Self.name(row[0])))
       let types = Set(row[1].split(separator: " or ").map(String.init))
-      var listed: [Value] = row[2].matches(of: /`(\w+)`/).map { .text(String($0.output.1)) }
+      var listed: [Value] = row[2].matches(of: /`([\w:-]+)`/).map { .text(String($0.output.1)) }
       if row[2] == "true, false" { listed += [.bool(true), .bool(false)] }
       if let range = row[2].firstMatch(of: /(\d+) to (\d+)/) {
         let (first, last) = (try #require(Int64(range.output.1)), try #require(Int64(range.output.2)))

@@ -20,6 +20,7 @@ import WaymarkTesting
     #expect(missing(Trip.self) == [])
     #expect(missing(Lodging.self) == [])
     #expect(missing(Transportation.self) == [])
+    #expect(missing(Leg.self) == [])
     #expect(missing(Activity.self) == [])
     #expect(missing(Organization.self) == [])
     // The bytes of files are read by separate calls.
@@ -78,6 +79,15 @@ import WaymarkTesting
     var train = Transportation(name: "Night train", tripID: trip.id, type: .train)
     train.organizationID = organization.id
     #expect(try await node.save(train) == train)
+    var leg = Leg(
+      transportationID: train.id, from: "Rome", to: "Milan", serviceNumber: "NT 40462", sortIndex: 0)
+    (leg.type, leg.departure, leg.departureZone) = (
+      .train, Date(milliseconds: 1_777_813_200_123), "Europe/Rome"
+    )
+    (leg.departureAddressID, leg.organizationID) = (address.id, organization.id)
+    (leg.seatNumber, leg.cabinClass, leg.boardingGroup) = ("31", "first", "B")
+    #expect(try await node.save(leg) == leg)
+    #expect(try await node.records(Leg.all.filter(\.transportationID == train.id)) == [leg])
     #expect(try await node.save(Activity(name: "Colosseum", tripID: trip.id)).name == "Colosseum")
     var profile = try await node.profile()
     (profile.name, profile.displayZone) = ("Anna", .custom("Asia/Tokyo"))

@@ -65,7 +65,11 @@ let package = Package(
   name: "waymark",
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
-    .library(name: "Waymark", targets: ["Waymark", "Control"]),
+    .library(name: "Waymark", targets: ["Waymark"]),
+    .library(name: "WaymarkCare", targets: ["WaymarkCare"]),
+    .library(name: "WaymarkControl", targets: ["Control"]),
+    .library(name: "WaymarkFiles", targets: ["WaymarkFiles"]),
+    .library(name: "WaymarkKinds", targets: ["WaymarkKinds"]),
     .library(name: "WaymarkModels", targets: ["WaymarkModels"]),
     .library(name: "WaymarkPage", targets: ["WaymarkPage"]),
     .library(name: "WaymarkTesting", targets: ["WaymarkTesting"]),
@@ -160,30 +164,32 @@ let package = Package(
       "Model",
       [
         "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Records", "LogStorage",
-        "RecordTables", "Storage", "Exchange", "Home",
+        "RecordTables", "Storage", "Exchange", "Home", "Reasons",
       ]),
     shell(
       "ChangeHistory",
       [
         "Wire", "JSONDocument", "Replication", "Records", "LogStorage", "RecordTables", "Storage", "Home",
+        "Reasons",
         "Model",
       ]),
     shell(
       "ImportExport",
-      ["Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Exchange", "Home"]),
+      ["Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Exchange", "Home", "Reasons"]),
     shell(
       "Enrolment",
       [
         "Platform", "Wire", "Sodium", "SecureChannel", "Purchases", "Membership", "Replication", "Records",
         "LogStorage",
-        "RecordTables", "Storage", "Backups", "Engine", "Transport", "Home",
+        "RecordTables", "Storage", "Backups", "Engine", "Transport", "Home", "Reasons",
       ]),
     shell(
       "NodeRuntime",
       [
         "Platform", "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
         "Membership", "Replication", "Records", "LogStorage", "RecordTables", "Storage", "Backups",
-        "Verification", "Engine", "Transport", "ServiceDiscovery", "Home", "Model", "ChangeHistory",
+        "Verification", "Engine", "Transport", "ServiceDiscovery", "Home", "Reasons", "Model",
+        "ChangeHistory",
         "Enrolment",
       ]),
     shell(
@@ -191,19 +197,36 @@ let package = Package(
       [
         "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
         "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home",
+        "Reasons",
         "Model", "ChangeHistory", "ImportExport", "Enrolment",
         "NodeRuntime",
       ]),
     shell(
       "Waymark",
       [
-        "Platform", "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication",
-        "Records", "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport",
-        "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment", "NodeRuntime", "NodeOperations",
+        "Platform", "Sodium", "Wire", "Purchases", "Membership", "Replication", "Records", "Storage",
+        "Engine", "Transport", "Reasons", "Home", "Model", "ChangeHistory", "Enrolment", "NodeRuntime",
+        "NodeOperations",
       ]),
-    shell("WaymarkModels", ["Waymark"]),
     shell(
-      "WaymarkPage", ["HTTP", "JSONDocument", "Records", "Model", "Waymark"],
+      "WaymarkKinds",
+      ["Wire", "Records", "Model", "NodeRuntime", "Waymark"]),
+    shell(
+      "WaymarkCare",
+      [
+        "Wire", "Membership", "Replication", "Records", "Storage", "Backups", "Engine", "Home", "Model",
+        "ChangeHistory", "Enrolment", "NodeRuntime", "NodeOperations", "Reasons", "Waymark", "WaymarkKinds",
+      ]),
+    shell(
+      "WaymarkFiles",
+      [
+        "Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Engine", "Home", "Model",
+        "ImportExport", "NodeRuntime", "NodeOperations", "WaymarkKinds",
+      ]),
+    shell("WaymarkModels", ["ChangeHistory", "Waymark"]),
+    shell(
+      "WaymarkPage",
+      ["HTTP", "JSONDocument", "Records", "Model", "Waymark", "WaymarkKinds", "WaymarkCare", "WaymarkFiles"],
       resources: [
         .embedInCode("Resources/page.html"), .embedInCode("Resources/page.css"),
         .embedInCode("Resources/page.js"),
@@ -211,15 +234,15 @@ let package = Package(
     shell(
       "Control",
       [
-        "Platform", "Wire", "HTTP", "JSONDocument", "Sodium", "Membership", "PageServer", "Records",
-        "Transport", "Home",
-        "Model", "Waymark", "WaymarkPage",
+        "Platform", "Sodium", "Wire", "JSONDocument", "HTTP", "Membership", "Records", "Transport",
+        "PageServer", "Reasons", "Home", "Model", "NodeOperations", "Waymark", "WaymarkKinds", "WaymarkFiles",
+        "WaymarkCare", "WaymarkPage",
       ]),
     shell(
       "WaymarkTesting",
       [
-        "Waymark", "Wire", "JSONDocument", "Sodium", "SecureChannel", "Purchases", "X509", "Membership",
-        "Replication", "Transport",
+        "Sodium", "Wire", "JSONDocument", "SecureChannel", "X509", "Purchases", "Membership", "Replication",
+        "Transport", "Model", "Enrolment", "NodeRuntime", "Waymark", "WaymarkCare",
       ]),
     shell(
       "Simulation",
@@ -229,7 +252,10 @@ let package = Package(
       ]),
     .executableTarget(
       name: "WaymarkCommand",
-      dependencies: ["Platform", "Console", "Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
+      dependencies: [
+        "Platform", "JSONDocument", "Records", "Reasons", "Console", "Home", "Model", "Enrolment", "Waymark",
+        "WaymarkFiles", "WaymarkCare", "WaymarkPage", "Control",
+      ],
       swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
@@ -240,13 +266,14 @@ let package = Package(
       name: "Bench",
       dependencies: [
         "Platform", "Control", "Engine", "FileFormat", "FileStore", "JSONDocument", "Membership", "Processes",
-        "RecordTables", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
+        "RecordTables", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark", "WaymarkKinds",
+        "WaymarkCare", "WaymarkFiles", "Wire",
       ], path: "Tests/Tools/Bench", swiftSettings: common),
     tests(
       "CommandTests",
       [
-        "Console", "Control", "Exchange", "JSONDocument", "NodeOperations", "NodeRuntime", "Processes",
-        "Replication", "Waymark", "WaymarkCommand", "Wire",
+        "Console", "Control", "Exchange", "JSONDocument", "Model", "NodeOperations", "NodeRuntime",
+        "Processes", "Replication", "Waymark", "WaymarkCare", "WaymarkCommand", "Wire",
       ]),
     tests(
       "EngineTests",
@@ -260,13 +287,13 @@ let package = Package(
     .target(
       name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
       path: "Tests/Unit/Families", swiftSettings: common),
-    tests("FileStoreTests", ["FileFormat", "FileStore", "Sodium", "Vectors", "Wire"]),
+    tests("FileStoreTests", ["FileFormat", "FileStore", "Vectors", "Wire"]),
     .target(
       name: "FuzzTargets",
       dependencies: [
         "Backups", "Control", "Exchange", "FileFormat", "HTTP", "JSONDocument", "Membership", "Purchases",
         "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Simulation", "Sodium",
-        "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "Storage", "Waymark", "WaymarkKinds", "WaymarkCare", "WaymarkFiles", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     .target(
@@ -284,15 +311,13 @@ let package = Package(
     tests(
       "ProcessTests",
       [
-        "Platform", "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium",
-        "NodeOperations",
-        "NodeRuntime", "Waymark",
-        "WaymarkCommand", "WaymarkTesting", "Wire",
+        "Exchange", "Home", "JSONDocument", "Model", "Platform", "Processes", "Purchases", "Records",
+        "Sodium", "Waymark", "WaymarkCare", "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
     tests(
       "PageTests",
       [
-        "Control", "HTTP", "JSONDocument", "Sodium", "NodeOperations", "NodeRuntime", "Waymark",
+        "Control", "HTTP", "JSONDocument", "Model", "Sodium", "Waymark", "WaymarkCare", "WaymarkFiles",
         "WaymarkPage", "WaymarkTesting",
       ]),
     .target(
@@ -302,8 +327,8 @@ let package = Package(
     tests(
       "ReplicationTests",
       [
-        "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables", "Records", "Replication",
-        "SQLite", "Sodium", "Storage", "Vectors", "Wire",
+        "FileFormat", "LogStorage", "Membership", "RecordTables", "Records", "Replication", "SQLite",
+        "Sodium", "Storage", "Vectors", "Wire",
       ]),
     tests("PlatformTests", ["Platform"]),
     tests("SQLiteTests", ["SQLite"]),
@@ -336,11 +361,11 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Platform", "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home",
-        "JSONDocument",
-        "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer", "Purchases",
-        "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage", "Transport",
-        "Vectors", "Waymark", "WaymarkModels", "WaymarkTesting", "Wire",
+        "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
+        "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer", "Platform",
+        "Purchases", "Reasons", "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Sodium",
+        "Storage", "Transport", "Vectors", "Waymark", "WaymarkCare", "WaymarkFiles", "WaymarkKinds",
+        "WaymarkModels", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -1,7 +1,10 @@
 import Foundation
 import Home
 package import JSONDocument
+import Model
+import Records
 import Waymark
+import WaymarkCare
 import Wire
 
 /// The JSON form of answers: times as RFC 3339 in UTC, absent values as `null`.

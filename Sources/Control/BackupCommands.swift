@@ -1,5 +1,6 @@
 import Records
 package import Waymark
+import WaymarkCare
 
 /// `backup`: writes all of the circle's data on this device to one file, without keys.
 package struct WriteBackup: NodeCommand, ConfirmableCommand {

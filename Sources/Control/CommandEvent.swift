@@ -1,5 +1,6 @@
 package import Foundation
 package import Waymark
+import WaymarkCare
 
 /// An event that a command sends while it is performed.
 package enum CommandEvent: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import Records
 package import Waymark
+import WaymarkCare
 
 /// The commands that a node performs, by their names on the control socket.
 enum Commands {

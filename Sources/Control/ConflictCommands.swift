@@ -1,3 +1,4 @@
+import NodeOperations
 package import Waymark
 
 /// `conflicts list`: changes made on several devices at the same time.

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 package import Waymark
+import WaymarkCare
 import Wire
 
 /// Performs a command on the node of a home: through the control socket if the node is running, else by opening the

@@ -2,6 +2,7 @@ import Foundation
 import Sodium
 import Synchronization
 import Waymark
+import WaymarkCare
 import Wire
 
 /// One client of the control socket, on a thread of its own: reads a request, answers it, reads the next.

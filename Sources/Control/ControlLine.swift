@@ -1,5 +1,6 @@
 package import JSONDocument
 package import Waymark
+import WaymarkCare
 
 /// A line that a client writes on the control socket: the name of a command, and its arguments.
 package struct ControlRequest: Hashable, Codable, Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import Home
 import Platform
 import Synchronization
 import Waymark
@@ -52,7 +53,7 @@ final class ControlServer: Sendable {
       chmod(path, 0o600) == 0,
       listen(descriptor, Int32(Limits.controlClientsMax)) == 0
     else {
-      let why = reason()
+      let why = systemReason()
       if descriptor >= 0 { close(descriptor) }
       throw WaymarkError.home(
         .unwritable, "The control socket \(path) can't be created: \(why.lowercased()).",

@@ -1,5 +1,7 @@
 import Foundation
+import Home
 package import JSONDocument
+import Reasons
 public import Waymark
 import Wire
 

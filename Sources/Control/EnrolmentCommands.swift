@@ -1,6 +1,7 @@
 package import Foundation
 import JSONDocument
 package import Waymark
+import WaymarkCare
 package import Wire
 
 /// `init`: creates a new circle with this device.
@@ -163,7 +164,7 @@ package struct Invite: NodeCommand {
   }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
-    guard let role = CircleMember.Role(rawValue: role ?? "member") else {
+    guard let role = MemberRole(rawValue: role ?? "member") else {
       throw WaymarkError.badValue("--role", role ?? "", allowed: "expected admin or member")
     }
     let lifetime = expiresMilliseconds ?? Limits.ticketMilliseconds
@@ -178,7 +179,7 @@ package struct Invite: NodeCommand {
   }
 
   private func performByCode(
-    _ role: CircleMember.Role, _ lifetime: Int64, on node: isolated Node, _ call: CommandCall
+    _ role: MemberRole, _ lifetime: Int64, on node: isolated Node, _ call: CommandCall
   ) async throws -> Answer {
     let offer = try InvitationOperations(node.core).offerCode(
       as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)

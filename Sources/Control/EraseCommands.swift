@@ -1,3 +1,6 @@
+import Model
+import NodeOperations
+import Reasons
 package import Waymark
 package import Wire
 

@@ -1,4 +1,7 @@
+import NodeOperations
+import Reasons
 package import Waymark
+import WaymarkFiles
 
 // The files of this device: which there are, which it keeps, and how to fetch one.
 

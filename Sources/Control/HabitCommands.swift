@@ -1,3 +1,4 @@
+package import Model
 package import Waymark
 
 /// `habit tick`: adds an entry to a day.

@@ -1,6 +1,7 @@
 import Foundation
 import Membership
 package import Waymark
+import WaymarkCare
 
 /// `history`: the operations of the circle, or all changes to one record.
 package struct ShowHistory: NodeCommand {

@@ -1,6 +1,9 @@
 import Foundation
+import Home
+import NodeOperations
 import Records
 package import Waymark
+package import WaymarkFiles
 import Wire
 
 /// `import`: imports all files in one operation, or none of them if one is broken.
@@ -63,7 +66,7 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
     if trip != nil, !format.holdsTrips {
       throw WaymarkError.usage("--trip can't be used with \(format.rawValue), which has no trips.")
     }
-    let tripID = trip.flatMap { UUID(uuidString: $0.uuid) }
+    let tripID = trip.map { Trip.ID($0) }
     guard let path = output else {
       if format.isFolder {
         throw WaymarkError.usage(

@@ -1,3 +1,4 @@
+import NodeOperations
 package import Waymark
 
 /// `invite list`: the tickets and codes with which a device can join now.

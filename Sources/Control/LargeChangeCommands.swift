@@ -1,5 +1,6 @@
 import Membership
 package import Waymark
+import WaymarkCare
 
 // Commands that may change many records: each has a preview and takes a backup first.
 

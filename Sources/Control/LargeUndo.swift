@@ -1,4 +1,5 @@
 import Waymark
+import WaymarkCare
 
 // Which undos are confirmed first: those of operations that bring about a whole state, and those of many records.
 

@@ -1,3 +1,4 @@
+import Home
 import Platform
 import Sodium
 import Waymark

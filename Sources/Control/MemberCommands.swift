@@ -1,4 +1,5 @@
 package import Waymark
+import WaymarkCare
 import Wire
 
 /// `members list`: the devices of the circle, including revoked ones.

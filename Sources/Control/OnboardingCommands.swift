@@ -1,4 +1,6 @@
 import Membership
+import Model
+import NodeOperations
 package import Waymark
 package import Wire
 

@@ -1,4 +1,5 @@
 import Foundation
+import Model
 import PageServer
 package import Waymark
 package import WaymarkPage
@@ -16,7 +17,7 @@ package struct ReadPage: NodeCommand {
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> PageDocument {
     guard let trip else { return try await node.pageDocument() }
-    return try node.pageDocument(of: UUID(try node.typedRecords(zone: nil).trip(trip)))
+    return try node.pageDocument(of: Trip.ID(try node.typedRecords(zone: nil).trip(trip)))
   }
 }
 

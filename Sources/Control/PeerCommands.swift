@@ -1,5 +1,6 @@
 import Membership
 package import Waymark
+import WaymarkCare
 package import Wire
 
 /// `peers list`: the other devices.
@@ -92,13 +93,13 @@ package struct PausedPeer: Codable, Sendable {
 /// `peers ping`: measures several round trips to a connected peer, over the existing session.
 package struct PingPeer: NodeCommand {
   package static let name = "peers.ping"
-  package typealias Answer = Peer.Ping
+  package typealias Answer = PingResult
 
   package var peer: String
   package var count: String?
   package var isReadOnly: Bool { true }
 
-  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Peer.Ping {
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> PingResult {
     try node.core.checkServing()
     let device = try node.core.peer(named: peer).device
     return try await node.ping(device, count: try wholeNumber(count, "--count", 1...20) ?? 3)

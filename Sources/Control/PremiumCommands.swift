@@ -1,5 +1,6 @@
 import Foundation
 package import Waymark
+import WaymarkCare
 package import Wire
 
 /// `premium show`: whether premium is active, and until when.

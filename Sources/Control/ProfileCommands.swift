@@ -1,6 +1,9 @@
 import Home
+import Model
+import NodeOperations
 import Records
 package import Waymark
+import WaymarkFiles
 
 /// `profile show`: the profile. With an output file, the picture is fetched if it is not here.
 package struct ShowProfile: PromptCommand, ConfirmableCommand {

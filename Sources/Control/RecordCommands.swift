@@ -1,7 +1,10 @@
 import Home
 import JSONDocument
+import Model
 import Records
 package import Waymark
+import WaymarkCare
+import WaymarkFiles
 
 /// A command that all listed kinds share, with a name for each: `trip list`, `habit list`.
 package protocol KindCommand: NodeCommand {

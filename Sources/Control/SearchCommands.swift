@@ -1,4 +1,6 @@
+import Model
 package import Waymark
+import WaymarkKinds
 
 /// `find`: the records that contain a text.
 package struct FindRecords: PromptCommand {

@@ -1,4 +1,6 @@
 package import JSONDocument
+import Model
+import Reasons
 import Records
 package import Waymark
 

@@ -1,5 +1,6 @@
 import Membership
 package import Waymark
+import WaymarkCare
 import Wire
 
 /// `status`: the state of the node and of sync, and what needs attention.

@@ -1,4 +1,5 @@
 package import Waymark
+import WaymarkCare
 
 /// `sync status`: whether records sync, and if not, why.
 package struct ShowSync: PromptCommand {

@@ -1,5 +1,6 @@
 import Membership
 package import Waymark
+import WaymarkCare
 
 /// `verify`: compares the data here with that of connected peers or, with `--deep`, the store with its log.
 package struct Verify: NodeCommand {
@@ -35,7 +36,7 @@ package struct Verify: NodeCommand {
   ) async throws -> Answer {
     do {
       return try await perform(onNodeOf: home, tell)
-    } catch let failure as WaymarkError where failure.code == .store {
+    } catch let failure as WaymarkError where failure.reason == .store {
       return .store(
         try await StoreVerification(closedStoreOf: home, repairing: repair == true) {
           tell(.progress($0))

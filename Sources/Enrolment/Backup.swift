@@ -1,7 +1,8 @@
 package import Backups
 public import Foundation
-public import Home
+package import Home
 package import LogStorage
+public import Reasons
 package import Storage
 package import Wire
 
@@ -164,7 +165,7 @@ extension WaymarkError {
         next: "\(waymark: "backup --yes \(shellWord(path))"), or choose another name")
     }
     return .failed(
-      .file, "Can't write \(path): \(reason(error.errno).lowercased()).",
+      .file, "Can't write \(path): \(systemReason(error.errno).lowercased()).",
       next: Files.look(path, error.errno))
   }
 }

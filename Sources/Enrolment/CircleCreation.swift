@@ -1,6 +1,7 @@
 import Foundation
 package import Home
 package import Membership
+import Reasons
 package import Sodium
 import Storage
 package import Wire

@@ -1,5 +1,6 @@
 import Home
 package import Membership
+import Reasons
 package import SecureChannel
 import Sodium
 import Synchronization

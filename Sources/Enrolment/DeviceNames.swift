@@ -1,6 +1,7 @@
 import Home
 package import LogStorage
 package import Membership
+import Reasons
 package import Wire
 
 /// The names of a circle's devices. The name of a device is the one that it was given on this device, or else the one

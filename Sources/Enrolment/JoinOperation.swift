@@ -33,6 +33,7 @@
 import Backups
 public import Home
 import Membership
+import Reasons
 import Replication
 import Storage
 import Wire
@@ -184,7 +185,7 @@ public struct JoinOperation: Sendable {
       return try HomeLock(home)
     } catch let failure as WaymarkError where failure.code == .storeHeld && heldCircle() == ticket.circle {
       throw WaymarkError(
-        exitCode: failure.exitCode, code: failure.code,
+        exitCode: failure.exitCode, code: failure.reason,
         message:
           "This device's store already belongs to this circle, and its node is running; nothing was done.",
         next: "\(waymark: "status"); if this device was revoked: "
@@ -200,7 +201,7 @@ public struct JoinOperation: Sendable {
     let (identity, isNew) = try pending.identity(for: ticket)
     do {
       return (identity, try await ask(identity, formerName))
-    } catch let failure as WaymarkError where failure.code == .keyInUse && !isNew {
+    } catch let failure as WaymarkError where failure.reason == .keyInUse && !isNew {
       // The keys were revoked after the join was interrupted, and revoked keys are never admitted again.
       let identity = try pending.makeIdentity(for: ticket)
       return (identity, try await ask(identity, formerName))
@@ -261,9 +262,9 @@ public struct JoinOperation: Sendable {
     do {
       _ = try await ask(identity, nil)
       return true
-    } catch let failure as WaymarkError where failure.code == .keyInUse {
+    } catch let failure as WaymarkError where failure.reason == .keyInUse {
       return false
-    } catch let failure as WaymarkError where PairingExchange.saysLittle.contains(failure.code) {
+    } catch let failure as WaymarkError where PairingExchange.saysLittle.contains(failure.reason) {
       return true
     }
   }
@@ -307,7 +308,7 @@ public struct JoinOperation: Sendable {
       return try Identity.load(from: home)
     } catch let error as WaymarkError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
       throw WaymarkError(
-        exitCode: ExitCode.badKey, code: error.code, message: error.message,
+        exitCode: ExitCode.badKey, code: error.reason, message: error.message,
         next: "if you forgot it, move the key file away and join again; or " + (error.next ?? "try again"))
     } catch let error as WaymarkError where error.isKeyElsewhere(than: home) {
       throw error

@@ -1,5 +1,6 @@
 import Home
 import Membership
+import Reasons
 import Synchronization
 import Transport
 import Wire

@@ -1,5 +1,6 @@
 package import Home
 package import Membership
+package import Reasons
 import SecureChannel
 import Sodium
 import Synchronization
@@ -23,7 +24,7 @@ package struct PairingExchange: Sendable {
     for address in ticket.addresses {
       do {
         return try await ask(address)
-      } catch let error as WaymarkError where Self.saysLittle.contains(error.code) {
+      } catch let error as WaymarkError where Self.saysLittle.contains(error.reason) {
         failures.append(error)
         guard failures.count(where: { $0.code != .unreachable }) < Self.refusalsMax else { break }
       }

@@ -1,6 +1,7 @@
 package import Home
 package import Membership
 import Platform
+import Reasons
 import Wire
 
 /// The keys and the ticket of a join that has begun, stored in the folder `join-pending/` of the home.

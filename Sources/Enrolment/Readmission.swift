@@ -1,6 +1,7 @@
 public import Foundation
 public import Home
 import Membership
+import Reasons
 import Replication
 import Sodium
 import Storage

@@ -2,6 +2,7 @@ import Backups
 public import Foundation
 public import Home
 import Membership
+public import Reasons
 public import Records
 import Replication
 import Storage

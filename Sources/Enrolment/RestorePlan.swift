@@ -2,6 +2,7 @@ import Backups
 import Foundation
 package import Home
 import Membership
+import Reasons
 import RecordTables
 import Records
 package import Replication

@@ -3,6 +3,7 @@ import Foundation
 package import Home
 import LogStorage
 import Membership
+package import Reasons
 package import Replication
 import Storage
 import Wire
@@ -27,7 +28,7 @@ package struct BackupSource: Sendable {
     let readable = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard readable >= 0 else {
       throw WaymarkError.failed(
-        .file, "Can't read \(path): \(reason().lowercased()).", next: Files.look(path))
+        .file, "Can't read \(path): \(systemReason().lowercased()).", next: Files.look(path))
     }
     close(readable)
     self.path = path

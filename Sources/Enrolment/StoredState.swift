@@ -2,6 +2,7 @@ import Engine
 package import Home
 package import Membership
 package import Purchases
+package import Reasons
 import Replication
 package import Storage
 package import Wire

@@ -1,4 +1,5 @@
 import Platform
+import Reasons
 package import Records
 package import Storage
 

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 package import Purchases
+import Reasons
 import Wire
 
 /// Settings of the command line that are not flags: from the environment, then from the file `config.json` of the home.

@@ -1,4 +1,5 @@
 import Foundation
+import Reasons
 import Sodium
 import Wire
 

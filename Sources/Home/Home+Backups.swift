@@ -1,5 +1,6 @@
 import Backups
 import Foundation
+package import Reasons
 import Records
 import Wire
 

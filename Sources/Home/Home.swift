@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import Reasons
 import Wire
 
 /// The directory in which a node keeps all its data; each node has its own.

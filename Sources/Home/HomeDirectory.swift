@@ -1,4 +1,5 @@
 import Platform
+package import Reasons
 
 extension Home {
   /// Creates the directory if needed, and checks that it and its content are private to this user. An existing empty
@@ -77,11 +78,11 @@ extension Home {
         .unwritable, "\(path) is not a directory.", next: "use another one with --home")
     case EACCES where isThere:
       WaymarkError.home(
-        .wrongOwner, "The directory \(path) is not accessible: \(reason(code).lowercased()).",
+        .wrongOwner, "The directory \(path) is not accessible: \(systemReason(code).lowercased()).",
         next: "use another one with --home")
     default:
       WaymarkError.home(
-        .unwritable, "The directory \(path) can't be created: \(reason(code).lowercased()).",
+        .unwritable, "The directory \(path) can't be created: \(systemReason(code).lowercased()).",
         next: "use another one with --home")
     }
   }
@@ -94,7 +95,7 @@ extension Home {
       guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
     }
     throw WaymarkError.home(
-      .unwritable, "The directory \(path) can't be created: \(reason().lowercased()).",
+      .unwritable, "The directory \(path) can't be created: \(systemReason().lowercased()).",
       next: "use another one with --home")
   }
 
@@ -148,4 +149,4 @@ extension Home {
 }
 
 /// Returns the system's message for an error number, by default for the last error.
-package func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
+package func systemReason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

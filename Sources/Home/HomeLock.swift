@@ -1,4 +1,5 @@
 import LogStorage
+import Reasons
 import Storage
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Backups
 import JSONDocument
+import Reasons
 package import Sodium
 import Storage
 import Synchronization

@@ -2,6 +2,7 @@ import Backups
 import Foundation
 import LogStorage
 import Membership
+package import Reasons
 package import Records
 import Storage
 import Wire
@@ -128,7 +129,7 @@ extension WaymarkError {
     case StoreError.lockFailed(let code):
       return .failed(
         .file,
-        "The store in \(home.path) can't be \(verb): its lock can't be acquired: \(reason(code).lowercased()).",
+        "The store in \(home.path) can't be \(verb): its lock can't be acquired: \(systemReason(code).lowercased()).",
         next: code == EROFS
           ? "check whether the disk is mounted read-only: findmnt -T \(shellWord(home.path))"
           : Files.look(home.store + ".lock", code))

@@ -1,6 +1,7 @@
 package import Foundation
 package import Membership
 package import Purchases
+import Reasons
 package import Wire
 
 /// Checks that a purchase is one that a circle may be shown, with an error that says why not.

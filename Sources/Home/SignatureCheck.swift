@@ -1,3 +1,4 @@
+package import Reasons
 import Sodium
 
 extension WaymarkError {

@@ -1,4 +1,5 @@
 import Foundation
+package import Reasons
 import Wire
 
 extension Home {

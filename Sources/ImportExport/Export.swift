@@ -3,6 +3,7 @@ import FileFormat
 import FileStore
 public import Foundation
 package import Home
+import Reasons
 import Records
 package import Replication
 package import Storage

@@ -3,6 +3,7 @@ import FileFormat
 package import FileStore
 public import Foundation
 import Home
+import Reasons
 package import Records
 package import Replication
 package import Storage

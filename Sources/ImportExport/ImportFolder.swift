@@ -2,6 +2,7 @@ import Exchange
 import FileFormat
 import Foundation
 import Home
+import Reasons
 import Wire
 
 /// Reads into memory a file or folder that is to be imported.

@@ -10,18 +10,14 @@
 public struct WaymarkError: Error, Hashable, Sendable {
   /// The exit code of the process; see `ExitCode`.
   package let exitCode: Int32
-  /// The code for programs.
-  ///
-  /// For input: `badValue` for a value that is not valid for its field, `usage` for an invalid request (such as a new
-  /// record without a required field, or renaming the organization None), `notFound`, `inUse`, `ambiguous`. For
-  /// premium: `freeTier`, `entitlementExpired`, `entitlementNotYetValid`, `entitlementWithdrawn`, `needsYes`. For the
-  /// node: `closed`, `storeHeld`, `diskFull`, `storeBroken`, and `notRunning` if the call needs a serving node. Each
-  /// call documents further codes of its own.
-  public let code: Reason
+  /// The code for programs. Each call documents the codes that it throws.
+  public var code: Code { Code(rawValue: reason.rawValue) }
+  /// The failure as one of all reasons, which has a clause and a remedy.
+  package let reason: Reason
   /// A sentence for people, without commands of the terminal.
   public let message: LocalizableText
-  /// What to do next. A step that has a `waymark` command is for a terminal or a log; see ``Step/plainText``.
-  public let next: Step?
+  /// What to do next, which may be a command of the terminal.
+  package let next: Step?
   /// The name of the field or parameter whose value is not valid; nil if the error concerns no single value.
   public let field: String?
   /// The matches of an ambiguous name.
@@ -33,7 +29,7 @@ public struct WaymarkError: Error, Hashable, Sendable {
     candidates: [String] = []
   ) {
     self.exitCode = exitCode
-    self.code = code
+    reason = code
     self.message = message
     self.next = next
     self.field = field
@@ -136,7 +132,7 @@ extension WaymarkError {
 extension WaymarkError: Codable {
   private enum CodingKeys: String, CodingKey {
     case exitCode = "exit"
-    case code
+    case reason = "code"
     case message
     case next
     case field

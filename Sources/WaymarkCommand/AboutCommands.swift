@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 /// `version`: the version of this program, and its build traits.
 struct ShowVersion: TerminalCommand {

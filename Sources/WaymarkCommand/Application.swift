@@ -1,5 +1,7 @@
 import Console
 import Foundation
+import Home
+import Reasons
 import Records
 import Waymark
 

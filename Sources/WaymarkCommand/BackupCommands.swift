@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 extension WriteBackup: TerminalCommand {
   static let isStream = true

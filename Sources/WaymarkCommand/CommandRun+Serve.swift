@@ -1,7 +1,9 @@
 import Console
 import Control
 import Foundation
+import Home
 import JSONDocument
+import Reasons
 import Waymark
 
 /// The address that a node listens on by default.

@@ -3,6 +3,7 @@ import Control
 import Foundation
 import JSONDocument
 import Waymark
+import WaymarkCare
 
 /// `status --watch` and `KIND list --watch`: redraw the answer in place on a terminal; otherwise print each change as a
 /// line of JSON.
@@ -92,9 +93,9 @@ extension CommandRun {
       let history = try await ControlClient.perform(
         ShowHistory(limit: "\(Self.operationsShown)"), home: home)
       watched.take(status, history.operations)
-    } catch let failure as WaymarkError where [.hungUp, .storeHeld].contains(failure.code) {
+    } catch let failure as WaymarkError where [.hungUp, .storeHeld].contains(failure.reason) {
       // The node is starting or stopping. The last status stays on screen until the node answers again.
-      guard watched.hasFailed < 20, watched.status != nil || failure.code == .hungUp else { throw failure }
+      guard watched.hasFailed < 20, watched.status != nil || failure.reason == .hungUp else { throw failure }
       watched.hasFailed += 1
     }
   }

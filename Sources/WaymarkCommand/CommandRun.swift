@@ -3,6 +3,7 @@ import Control
 import Foundation
 import JSONDocument
 import Waymark
+import WaymarkCare
 
 /// One parsed command, from request to answer.
 struct CommandRun: Sendable {
@@ -147,7 +148,7 @@ struct CommandRun: Sendable {
     do {
       return try await body(invocation)
     } catch let failure as WaymarkError
-      where failure.exitCode == ExitCode.needsYes && [.needsYes, .largeUndo].contains(failure.code)
+      where failure.exitCode == ExitCode.needsYes && [.needsYes, .largeUndo].contains(failure.reason)
       && terminal.canAsk
     {
       guard try await isConfirmed(failure, type, run) else {
@@ -157,7 +158,7 @@ struct CommandRun: Sendable {
       }
       var agreed = invocation
       // `undo --yes` reverts more than what was asked about here.
-      agreed.arguments[failure.code == .largeUndo ? "agreed" : "yes"] = true
+      agreed.arguments[failure.reason == .largeUndo ? "agreed" : "yes"] = true
       return try await body(agreed)
     }
   }

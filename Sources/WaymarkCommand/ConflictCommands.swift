@@ -2,6 +2,7 @@ import Console
 import Control
 import Foundation
 import Waymark
+import WaymarkCare
 
 extension ListConflicts: TerminalCommand {
   static let syntax = CommandSpec(
@@ -30,7 +31,7 @@ extension ShowConflict: TerminalCommand {
     let conflict = answer.conflict
     rendering.sides(conflict, id: shortID(conflict.id), isWhole: true)
     for side in [conflict.winner] + conflict.losers {
-      let lines = (side.fields ?? []).filter { $0.value != .none }.map {
+      let lines = (side.fields ?? []).filter { $0.value != .absent }.map {
         ($0.name, rendering.time.text($0.value))
       }
       guard !lines.isEmpty else { continue }

@@ -4,6 +4,7 @@ import Foundation
 import JSONDocument
 import Synchronization
 import Waymark
+import WaymarkCare
 
 extension FoundCircle: TerminalCommand {
   static let syntax = CommandSpec(

@@ -3,6 +3,7 @@ import Control
 import Foundation
 import Records
 import Waymark
+import WaymarkCare
 
 extension EraseRecords: TypedConfirmationCommand {
   static let syntax = CommandSpec(

@@ -1,6 +1,7 @@
 import Control
 import JSONDocument
 import Waymark
+import WaymarkCare
 
 /// An error under `--json`: a document of one line on standard output.
 ///

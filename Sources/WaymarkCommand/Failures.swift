@@ -1,4 +1,6 @@
+import Reasons
 import Waymark
+import WaymarkCare
 
 extension Invocation {
   /// Returns the failure with a next step, which is added for ambiguous names and invalid command lines that have none.
@@ -10,7 +12,7 @@ extension Invocation {
       next = .waymark("help \(words.joined(separator: " "))")
     }
     return WaymarkError(
-      exitCode: failure.exitCode, code: failure.code, message: failure.message,
+      exitCode: failure.exitCode, code: failure.reason, message: failure.message,
       next: next.map { Step(.init(word: $0.text(home: options.home))) }, field: failure.field,
       candidates: failure.candidates)
   }

@@ -1,6 +1,8 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
+import WaymarkFiles
 
 extension ListFiles: TerminalCommand {
   static let syntax = CommandSpec(

@@ -4,6 +4,7 @@ import Foundation
 import JSONDocument
 import Records
 import Waymark
+import WaymarkCare
 
 extension ShowHistory: TerminalCommand {
   static let syntax = CommandSpec(
@@ -189,7 +190,7 @@ extension Rendering {
       var text = field.isErased ? "erased" : time.text(field.value)
       if field.isBeforeErased {
         text = "erased → \(text)"
-      } else if field.before != .none {
+      } else if field.before != .absent {
         text = "\(time.text(field.before)) → \(text)"
       }
       if field.state == .lost {

@@ -1,6 +1,8 @@
 import Console
 import Control
+import Home
 import Waymark
+import WaymarkFiles
 
 extension ImportFiles: TerminalCommand {
   static let isStream = true

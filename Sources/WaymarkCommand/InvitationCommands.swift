@@ -1,5 +1,6 @@
 import Console
 import Control
+import Enrolment
 import Foundation
 import JSONDocument
 import Synchronization

@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 /// `backups list`: the backups that this device has made by itself, and others in its backups folder.
 struct ListBackups: TerminalCommand {

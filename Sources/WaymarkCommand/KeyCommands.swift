@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 /// `keys passphrase set`: seals the keys of this device.
 struct SetPassphrase: TerminalCommand {

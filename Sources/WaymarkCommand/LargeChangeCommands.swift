@@ -1,7 +1,9 @@
 import Console
 import Control
 import Foundation
+import Model
 import Waymark
+import WaymarkCare
 
 extension Mirror: TerminalCommand {
   static let syntax = CommandSpec(
@@ -63,7 +65,8 @@ extension CleanUp: TerminalCommand {
     ])
     for trip in answer.trips {
       table.rows.append([
-        .init(shortRecordID(trip.id.uuidString), .faint), .init(trip.name), .init(grouped(Int64(trip.items))),
+        .init(shortRecordID(trip.id.description), .faint), .init(trip.name),
+        .init(grouped(Int64(trip.items))),
         .init(trip.mark.isEmpty ? "" : "“\(trip.mark)”"),
       ])
     }

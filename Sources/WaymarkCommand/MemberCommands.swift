@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 extension ListMembers: TerminalCommand {
   static let syntax = CommandSpec(

@@ -41,7 +41,8 @@ extension Rendering {
       let missing = user.missing.map(\.rawValue).joined(separator: ", ")
       data.pairs(
         [
-          ("habits", "\(user.habits)"), ("categories", "\(user.categories)"), ("trips", "\(user.trips)"),
+          ("habits", "\(user.habitCount)"), ("categories", "\(user.categoryCount)"),
+          ("trips", "\(user.tripCount)"),
           ("hasProfile", user.hasProfile ? "yes" : "no"),
         ] + (user.profileName.map { [("profileName", printable($0))] } ?? [])
           + [("missing", missing.isEmpty ? "–" : missing)])

@@ -1,6 +1,7 @@
 import Console
 import Control
 import Foundation
+import Home
 import Waymark
 import WaymarkPage
 

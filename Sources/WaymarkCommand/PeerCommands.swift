@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 extension ListPeers: TerminalCommand {
   static let syntax = CommandSpec(
@@ -88,7 +89,7 @@ extension PingPeer: TerminalCommand {
     options: [.init(flag: "--count", placeholder: "N", summary: "how many times; default 3")],
     exampleArguments: "phone --count 5")
 
-  func render(_ answer: Peer.Ping, into rendering: inout Rendering) {
+  func render(_ answer: PingResult, into rendering: inout Rendering) {
     let trips = answer.roundTrips.map { "\($0.milliseconds) ms" }.joined(separator: ", ")
     let place = answer.address.map { " at \(printable($0))" } ?? ""
     rendering.data.paragraph("\(printable(answer.name))\(place) answers: \(trips)", indent: 2)

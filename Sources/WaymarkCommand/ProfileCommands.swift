@@ -1,5 +1,6 @@
 import Console
 import Control
+import Model
 import Records
 import Waymark
 

@@ -2,6 +2,8 @@ import Console
 import Control
 import Foundation
 import JSONDocument
+import Model
+import Reasons
 import Records
 import Waymark
 
@@ -69,7 +71,7 @@ extension Rendering {
   }
 
   private func weekday(_ day: Day) -> String {
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"][day.weekday - 1]
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"][day.weekday.number - 1]
   }
 
   private mutating func habits(_ habits: [TodayOverview.HabitToday]) {
@@ -123,7 +125,7 @@ extension Rendering {
 
   private mutating func trip(_ today: TodayOverview) {
     guard let trip = today.trip else { return data.line("No trip is planned.") }
-    let days = trip.firstDay.days(until: trip.lastDay) + 1
+    let days = trip.firstDay.distance(to: trip.lastDay) + 1
     let when =
       trip.dayNumber.map { "day \($0) of \(days)" }
       ?? (trip.daysToGo == 1 ? "begins tomorrow" : "begins in \(trip.daysToGo) days")

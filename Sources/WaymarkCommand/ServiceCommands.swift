@@ -2,6 +2,7 @@ import Console
 import Control
 import Foundation
 import Waymark
+import WaymarkCare
 
 /// `service install`: makes the system start the node of a home at every login, and restart it if it fails.
 struct InstallService: TerminalCommand {

@@ -1,6 +1,7 @@
 import Console
 import Control
 import JSONDocument
+import Model
 import Waymark
 
 extension ListSettings: TerminalCommand {

@@ -1,5 +1,7 @@
 import JSONDocument
+import Reasons
 import Waymark
+import WaymarkCare
 
 /// Handles `-` in place of a file, and files that only this process can open: pipes and devices.
 struct StandardStreams {
@@ -27,7 +29,7 @@ struct StandardStreams {
       piped.reduce(text) { $0.replacing($1.value.path, with: $1.key == "-" ? dash : $1.key) }
     }
     return WaymarkError(
-      exitCode: failure.exitCode, code: failure.code, message: .init(word: named("\(failure.message)")),
+      exitCode: failure.exitCode, code: failure.reason, message: .init(word: named("\(failure.message)")),
       next: failure.next.map { $0.mapText { named($0, "-") } }, field: failure.field,
       candidates: failure.candidates)
   }

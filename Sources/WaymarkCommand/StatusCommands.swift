@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 extension ShowStatus: TerminalCommand {
   static let syntax = CommandSpec(

@@ -1,6 +1,7 @@
 import Console
 import Control
 import Waymark
+import WaymarkCare
 
 extension ShowSync: TerminalCommand {
   static let syntax = CommandSpec(

@@ -2,6 +2,7 @@ import Console
 import Control
 import JSONDocument
 import Waymark
+import WaymarkCare
 
 /// The command-line side of a command: its syntax and help, the display of its answer, and its exit code.
 protocol TerminalCommand: Command {

@@ -1,5 +1,6 @@
 import Console
 import Foundation
+import Reasons
 import Synchronization
 import Waymark
 

@@ -2,6 +2,7 @@ import Console
 import Control
 import Foundation
 import Waymark
+import WaymarkCare
 
 extension Verify: TerminalCommand {
   static let syntax = CommandSpec(

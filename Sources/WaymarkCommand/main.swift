@@ -1,4 +1,5 @@
 import Foundation
+import Home
 import Waymark
 
 let arguments = Array(CommandLine.arguments.dropFirst())

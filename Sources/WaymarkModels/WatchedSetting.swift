@@ -1,3 +1,4 @@
+import ChangeHistory
 public import Observation
 public import Waymark
 
@@ -15,7 +16,7 @@ public import Waymark
   /// The setting.
   public let setting: Setting<Value>
   /// The operation that set the saved value, with its device and time; nil if it is the default.
-  public private(set) var setBy: History.Author?
+  public private(set) var setBy: OperationReference?
   /// Why the value that was assigned last could not be saved; nil if it was saved, or is being saved.
   public private(set) var error: WaymarkError?
   private var saved: Value

@@ -1,3 +1,4 @@
+import Foundation
 import Model
 import Waymark
 
@@ -9,10 +10,9 @@ extension HabitPage {
     let (habit, today) = (progress.habit, progress.today)
     let earliest = progress.values.keys.min()
     let first = max(
-      min(earliest ?? today, progress.firstDay ?? today, today), today.adding(days: 1 - Self.daysMax))
+      min(earliest ?? today, progress.firstDay ?? today, today), today.advanced(by: 1 - Self.daysMax))
     var (states, amounts): (String, [Double]) = ("", [])
-    for offset in 0...first.days(until: today) {
-      let day = first.adding(days: offset)
+    for day in first...today {
       states.append(DayState(progress, day).rawValue)
       if habit.kind == .numeric { amounts.append(progress.value(on: day)) }
     }
@@ -21,7 +21,7 @@ extension HabitPage {
       id: habit.id, name: habit.name, emoji: habit.emoji, color: habit.colorHex,
       category: category.map { $0.displayName.isEmpty ? $0.name : $0.displayName }, kind: habit.kind,
       unit: habit.unitLabel, target: habit.kind == .numeric ? habit.dailyTarget : nil,
-      weekdays: (1...7).filter { habit.schedule.isDue(onWeekday: $0) },
+      weekdays: (1...7).filter { Locale.Weekday(number: $0).map { habit.schedule.isDue(on: $0) } ?? false },
       isActive: habit.isActive && habit.archivedDate == nil, streak: progress.currentStreak,
       bestStreak: progress.bestStreak, firstDay: first, days: states, amounts: amounts,
       hasEarlier: earliest.map { $0 < first } ?? false)

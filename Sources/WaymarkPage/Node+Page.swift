@@ -1,6 +1,9 @@
-public import Foundation
+import Foundation
+import Model
 import Records
 public import Waymark
+import WaymarkCare
+import WaymarkKinds
 
 extension Node {
   /// Reads what the page shows.
@@ -37,7 +40,7 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_found` if there is no such trip.
   public func pageDocument(of trip: Trip.ID) throws -> PageDocument {
     guard let overview = try readOnQueue(.overview(of: trip)) else {
-      throw WaymarkError.notFound("trip", trip.uuidString)
+      throw WaymarkError.notFound("trip", trip.description)
     }
     let page = TripPage(
       overview, try readOnQueue(.timeline(of: trip)), try TripReferences(self), hasDetails: true)
@@ -68,7 +71,7 @@ extension OperationPage {
     var read: Set<UUID> = []
     for record in operations.compactMap(\.record) where read.insert(record.id).inserted {
       // A record that was erased has no history.
-      guard let history = try? await node.history(of: record.id, record.kind, limit: 20) else { continue }
+      guard let history = try? await node.history(of: record, limit: 20) else { continue }
       for write in history.writes { fields[write.id] = write.fields }
     }
     return operations.map { operation in

@@ -1,6 +1,8 @@
 import Foundation
+import Model
 import Records
 import Waymark
+import WaymarkCare
 
 /// The records that a page may name: all but those of protected trips.
 ///
@@ -16,29 +18,33 @@ struct OpenRecords {
     let open = Set(trips.filter { !$0.isProtected }.map(\.id))
     let items =
       try Self.all(Lodging.self, node) + Self.all(Transportation.self, node) + Self.all(Activity.self, node)
-    let openItems = Set(items.filter { open.contains($0.tripID) }.map { $0.id })
+    let openItems = Set(items.filter { open.contains($0.tripID) }.map { $0.uuid })
     let attachments =
       try node.readOnQueue(.records(Attachment.all)) + node.deleted(Attachment.self).map(\.record)
-    let openAttachments = attachments.filter { $0.parent.map { openItems.contains($0.id) } ?? false }
+    let openAttachments = attachments.filter { $0.parent.map { openItems.contains($0.uuid) } ?? false }
     let allLegs = try node.readOnQueue(.records(Leg.all)) + node.deleted(Leg.self).map(\.record)
     func legs(_ isOpen: Bool) -> [Leg] {
-      allLegs.filter { openItems.contains($0.transportationID) == isOpen }
+      allLegs.filter { openItems.contains($0.transportationID.uuid) == isOpen }
     }
-    ids = open.union(openItems).union(openAttachments.map(\.id)).union(legs(true).map(\.id))
+    ids = openItems.union(open.map(\.uuid)).union(openAttachments.map(\.id.uuid)).union(
+      legs(true).map(\.id.uuid))
 
-    func organizations(_ isOpen: Bool) -> Set<UUID> {
+    func organizations(_ isOpen: Bool) -> Set<Organization.ID> {
       let ofItems = items.filter { open.contains($0.tripID) == isOpen }.compactMap { $0.organizationID }
       return Set(ofItems + legs(isOpen).compactMap(\.organizationID))
     }
-    hidden = organizations(false).subtracting(organizations(true))
+    let hiddenOrganizations = organizations(false).subtracting(organizations(true))
     let known =
       try node.readOnQueue(.records(Organization.all)) + node.deleted(Organization.self).map(\.record)
-    func addresses(_ isHidden: Bool) -> Set<UUID> {
+    func addresses(_ isHidden: Bool) -> Set<Address.ID> {
       let places = items.filter { open.contains($0.tripID) != isHidden }.compactMap(\.placeAddressID)
       let stops = legs(!isHidden).flatMap { [$0.departureAddressID, $0.arrivalAddressID] }.compactMap(\.self)
-      return Set(known.filter { hidden.contains($0.id) == isHidden }.compactMap(\.addressID) + places + stops)
+      return Set(
+        known.filter { hiddenOrganizations.contains($0.id) == isHidden }.compactMap(\.addressID) + places
+          + stops)
     }
-    hidden.formUnion(addresses(true).subtracting(addresses(false)))
+    let hiddenAddresses = addresses(true).subtracting(addresses(false))
+    hidden = Set(hiddenOrganizations.map(\.uuid) + hiddenAddresses.map(\.uuid))
   }
 
   private static func all<Owner: TripItem>(
@@ -81,9 +87,11 @@ struct OpenRecords {
 }
 
 extension Attachment.Parent {
-  fileprivate var id: UUID {
+  fileprivate var uuid: UUID {
     switch self {
-    case .lodging(let id), .transportation(let id), .activity(let id): id
+    case .lodging(let id): id.uuid
+    case .transportation(let id): id.uuid
+    case .activity(let id): id.uuid
     }
   }
 }

@@ -1,5 +1,7 @@
 public import Foundation
+import Model
 public import Waymark
+import WaymarkCare
 
 /// Everything that the page shows: the circle, the habits, the trips and the latest operations, at one moment.
 ///
@@ -55,7 +57,7 @@ public struct PageDocument: Hashable, Sendable, Codable {
 
 /// A habit and what was done on each day.
 public struct HabitPage: Hashable, Sendable, Codable, Identifiable {
-  public let id: UUID
+  public let id: Habit.ID
   /// The name of the habit.
   public let name: String
   /// The emoji of the habit; empty if it has none.
@@ -130,7 +132,7 @@ public struct HabitPage: Hashable, Sendable, Codable, Identifiable {
 
 /// A trip with its totals and its timeline.
 public struct TripPage: Hashable, Sendable, Codable, Identifiable {
-  public let id: UUID
+  public let id: Trip.ID
   /// The name of the trip.
   public let name: String
   /// Notes about the trip; empty if the items are left out.

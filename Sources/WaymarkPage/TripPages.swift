@@ -1,6 +1,7 @@
 import Foundation
 import Model
 import Waymark
+import WaymarkFiles
 
 /// The records that the items of trips refer to, read once.
 struct TripReferences {
@@ -24,7 +25,7 @@ struct TripReferences {
 
   func organization(of item: any TripItem) -> Organization? {
     let found = organizations[item.organizationID]
-    return found.id == Organization.none ? nil : found
+    return found.id == Organization.noneID ? nil : found
   }
 
   /// The address of the place itself, or else that of the organization.
@@ -32,7 +33,9 @@ struct TripReferences {
     (item.placeAddressID ?? organization(of: item)?.addressID).flatMap { addresses[$0] }
   }
 
-  func legs(of item: TimelineItem) -> [TripPage.Leg] { (legs[item.id] ?? []).map(TripPage.Leg.init) }
+  func legs(of item: TimelineItem) -> [TripPage.Leg] {
+    (legs[Transportation.ID(item.id)] ?? []).map(TripPage.Leg.init)
+  }
 
   func files(of item: TimelineItem) -> [TripPage.File] {
     let parent: Attachment.Parent =
@@ -60,8 +63,8 @@ extension TripPage {
     self.init(
       id: trip.id, name: trip.name, notes: hasDetails ? trip.notes : "", isProtected: trip.isProtected,
       firstDay: days?.lowerBound, lastDay: days?.upperBound,
-      lodgings: overview.lodgings, transportations: overview.transportations,
-      activities: overview.activities,
+      lodgings: overview.lodgingCount, transportations: overview.transportationCount,
+      activities: overview.activityCount,
       totals: overview.totals.map { Amount(amount: $0.amount?.description, currency: $0.currency) },
       countries: hasDetails ? Set(countries).sorted() : [],
       items: hasDetails ? timeline.map { Item($0, references) } : nil)
@@ -91,11 +94,11 @@ extension TripPage.Item {
       }
     let place = ownPlace.isEmpty ? references.address(of: item)?.line : ownPlace
     self.init(
-      kind: kind, id: item.id, name: item.name,
+      kind: kind, id: timelineItem.id, name: item.name,
       start: item.start.map { TripPage.LocalTime($0, item.startZone) },
       end: item.end.map { TripPage.LocalTime($0, item.endZone ?? item.startZone) }, type: type,
       cost: item.cost.map { TripPage.Amount(amount: $0.amount.description, currency: $0.currency) },
-      paid: item.paid, organization: organization?.name, place: place?.isEmpty == true ? nil : place,
+      paid: item.payment, organization: organization?.name, place: place?.isEmpty == true ? nil : place,
       reference: reference, notes: item.notes, attachments: references.files(of: timelineItem),
       legs: references.legs(of: timelineItem))
   }

@@ -2,6 +2,7 @@ public import Foundation
 import JSONDocument
 import Purchases
 import Waymark
+import WaymarkCare
 import Wire
 import X509
 

@@ -1,3 +1,5 @@
+import Enrolment
+import NodeRuntime
 import Purchases
 import Transport
 public import Waymark

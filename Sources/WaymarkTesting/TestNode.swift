@@ -1,3 +1,4 @@
+import NodeRuntime
 public import Waymark
 
 /// A node for one test, with its own directory.

@@ -1,7 +1,7 @@
 // Identifiers as distinct types: Sources/README.md, "Glossary".
 
 /// An identifier of a fixed number of bytes, shown to people as hexadecimal digits.
-package protocol Identifier: Hashable, Comparable, Sendable, CustomStringConvertible {
+package protocol FixedIdentifier: Hashable, Comparable, Sendable, CustomStringConvertible {
   static var bytesCount: Int { get }
   var bytes: [UInt8] { get }
   /// Creates an identifier from exactly `bytesCount` bytes; returns nil for any other number of bytes.
@@ -9,13 +9,13 @@ package protocol Identifier: Hashable, Comparable, Sendable, CustomStringConvert
 }
 
 /// An identifier of 32 bytes: a public key or a hash.
-package protocol Identifier32: Identifier {
+package protocol Identifier32: FixedIdentifier {
   var raw: Bytes32 { get }
   init(_ raw: Bytes32)
 }
 
 /// An identifier of 16 bytes.
-package protocol Identifier16: Identifier {
+package protocol Identifier16: FixedIdentifier {
   var raw: Bytes16 { get }
   init(_ raw: Bytes16)
 }
@@ -109,7 +109,7 @@ extension DeviceKey: Codable, LosslessStringConvertible {}
 extension CircleID: Codable, LosslessStringConvertible {}
 extension OperationID: Codable, LosslessStringConvertible {}
 
-extension Identifier {
+extension FixedIdentifier {
   /// The identifier in lower-case hexadecimal, with two digits per byte.
   public var description: String { hexadecimal(bytes) }
 

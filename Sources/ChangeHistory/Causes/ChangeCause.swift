@@ -24,14 +24,14 @@ public enum ChangeCause: Hashable, Sendable {
 /// An operation, and the records that it wrote.
 public struct OperationChange: Hashable, Sendable, Identifiable {
   /// The action, its device and its time, as in the history.
-  public let operation: History.Author
+  public let operation: OperationReference
   /// The first records that it wrote, at most 16. If it wrote to records of the kinds that the query reads, only these
   /// are listed.
   public let records: [RecordChange]
   /// The number of further records.
   public let otherRecords: Int
 
-  public var id: History.Author.ID { operation.id }
+  public var id: OperationReference.ID { operation.id }
 }
 
 /// What an operation did to one record.
@@ -44,6 +44,9 @@ public struct RecordChange: Hashable, Sendable {
   public let change: Change
   /// The names of the fields that were written; empty for a record that was added, deleted, restored or erased.
   public let fields: [String]
+
+  /// Returns the id as that of a record of a kind; nil if the record is of another kind.
+  public func id<Owner: Record>(as type: Owner.Type) -> Owner.ID? { Identifier(id, kind) }
 
   /// What can happen to a record.
   public enum Change: String, Hashable, Sendable, CaseIterable {

@@ -33,7 +33,7 @@ extension HistoryReader {
       guard let written = found[key] else { return nil }
       let listed = written.listed(kinds)
       return OperationChange(
-        operation: History.Author(
+        operation: OperationReference(
           id: key.id, verb: written.verb, time: Date(milliseconds: written.clock.milliseconds),
           device: key.device, deviceName: deviceName(key.device), isOwn: key.device == own),
         records: listed.prefix(WrittenRecords.listedMax).map { record in

@@ -1,6 +1,7 @@
 public import Foundation
-public import Home
+import Home
 public import Model
+public import Reasons
 public import Records
 import Replication
 public import Wire
@@ -28,6 +29,9 @@ public struct Conflict: Hashable, Sendable, Codable, Identifiable {
   public let winner: Side
   /// The concurrent writes that lost and are not displayed.
   public let losers: [Side]
+
+  /// Returns the id of the record as that of a record of a kind; nil if the record is of another kind.
+  public func recordID<Owner: Record>(as type: Owner.Type) -> Owner.ID? { Identifier(record, kind) }
 
   /// The types of conflicts.
   public enum Reason: String, Hashable, Sendable, Codable {
@@ -91,7 +95,7 @@ public struct Conflict: Hashable, Sendable, Codable, Identifiable {
     /// A sentence that describes the result.
     public let text: LocalizableText
     /// The next step, as a `waymark` command.
-    public let next: Step?
+    package let next: Step?
   }
 
   /// One way to resolve a conflict.

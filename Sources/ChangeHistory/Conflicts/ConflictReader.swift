@@ -2,6 +2,7 @@ import Foundation
 import Home
 import JSONDocument
 import Model
+import Reasons
 import Records
 import Replication
 package import Storage

@@ -3,6 +3,7 @@
 import Home
 import LogStorage
 import Model
+import Reasons
 import Records
 package import Replication
 import Storage

@@ -148,7 +148,7 @@ public enum History {
     /// Whether the value is still displayed and, if not, why.
     public let state: State
     /// The concurrent write that won over this one; nil if none did.
-    public let lostTo: Author?
+    public let lostTo: OperationReference?
 
     /// The state of a write to a field.
     public enum State: String, Hashable, Sendable, Codable {
@@ -158,30 +158,6 @@ public enum History {
       case replaced
       /// A concurrent write won over this one.
       case lost
-    }
-  }
-
-  /// An operation, with its device and time.
-  public struct Author: Hashable, Sendable, Codable, Identifiable {
-    public let id: OperationID
-    /// The name of the action, such as `trip.edit`.
-    public let verb: String
-    /// The time of the action, by the acting device's clock.
-    public let time: Date
-    /// The device that performed the action.
-    public let device: DeviceKey
-    /// The name of that device, as shown on this device.
-    public let deviceName: String
-    /// Whether that device is this device.
-    public let isOwn: Bool
-
-    private enum CodingKeys: String, CodingKey {
-      case id
-      case verb
-      case time
-      case device
-      case deviceName
-      case isOwn = "own"
     }
   }
 }
@@ -235,7 +211,7 @@ extension History.Field {
     before = try container.decode(ShownValue.self, forKey: .before)
     isBeforeErased = try container.decodeIfPresent(Bool.self, forKey: .isBeforeErased) ?? false
     state = try container.decode(State.self, forKey: .state)
-    lostTo = try container.decodeIfPresent(History.Author.self, forKey: .lostTo)
+    lostTo = try container.decodeIfPresent(OperationReference.self, forKey: .lostTo)
   }
 
   public func encode(to encoder: any Encoder) throws {

@@ -2,6 +2,7 @@ import Foundation
 import Home
 package import LogStorage
 import Model
+import Reasons
 import Records
 import Replication
 package import Storage
@@ -105,7 +106,7 @@ package struct HistoryReader {
       return History.Field(
         field: isLife ? "life" : field?.name ?? "field \(cell.field)",
         value: try values.value(cell.content, of: field, isLife: isLife), isErased: isErased && cell.isAbsent,
-        before: try cell.before.map { try values.value($0, of: field, isLife: isLife) } ?? .none,
+        before: try cell.before.map { try values.value($0, of: field, isLife: isLife) } ?? .absent,
         isBeforeErased: isErased && cell.isBeforeAbsent, state: cell.state, lostTo: cell.lostTo.map(author))
     }
     let writer = author(item.write)
@@ -115,9 +116,9 @@ package struct HistoryReader {
       undoneBy: try operation?.undo(in: store)?.key.id, isHidden: item.isHidden, fields: fields)
   }
 
-  func author(_ write: RecordWrite) -> History.Author {
+  func author(_ write: RecordWrite) -> OperationReference {
     let key = write.operation
-    return History.Author(
+    return OperationReference(
       id: key.id, verb: write.verb,
       time: Date(milliseconds: write.place.origin.stamp.clock.milliseconds), device: key.device,
       deviceName: deviceName(key.device), isOwn: key.device == own)

@@ -22,7 +22,7 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
     /// The value.
     public let value: ShownValue
     /// The operation that wrote the value.
-    public let author: History.Author
+    public let author: OperationReference
     /// Why the value is not displayed; nil for the displayed value.
     public let how: Defeat?
     /// Whether the value was erased.
@@ -45,7 +45,7 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       value = try container.decode(ShownValue.self, forKey: .value)
-      author = try History.Author(from: decoder)
+      author = try OperationReference(from: decoder)
       how = try container.decodeIfPresent(Defeat.self, forKey: .how)
       isErased = try container.decodeIfPresent(Bool.self, forKey: .isErased) ?? false
     }
@@ -58,7 +58,7 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
       if isErased { try container.encode(true, forKey: .isErased) }
     }
 
-    init(value: ShownValue, author: History.Author, how: Defeat?, isErased: Bool) {
+    init(value: ShownValue, author: OperationReference, how: Defeat?, isErased: Bool) {
       self.value = value
       self.author = author
       self.how = how

@@ -16,14 +16,14 @@ public struct SettingState<Value: SettingValue>: Hashable, Sendable {
   public let value: Value
   /// The operation that set the value, with its device and time; nil if the value is the default, or comes from the copy
   /// of the settings on this device.
-  public let setBy: History.Author?
+  public let setBy: OperationReference?
 
-  package init(value: Value, setBy: History.Author?) { (self.value, self.setBy) = (value, setBy) }
+  package init(value: Value, setBy: OperationReference?) { (self.value, self.setBy) = (value, setBy) }
 }
 
 extension HistoryReader {
   /// Returns the operation that set a synced setting; nil if the setting has no value, or the change set is damaged.
-  package func author(ofSetting key: String) throws -> History.Author? {
+  package func author(ofSetting key: String) throws -> OperationReference? {
     let record = StoredSettings.recordKey(key)
     guard try store.record(record)?.isAlive ?? false,
       let place = try store.state(of: record).cells[StoredSettings.valueField]?.author,

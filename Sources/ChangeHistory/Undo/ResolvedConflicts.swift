@@ -14,6 +14,7 @@ import Home
 import JSONDocument
 import LogStorage
 import Model
+import Reasons
 import Records
 import Replication
 import Storage

@@ -1,6 +1,7 @@
 public import Foundation
-public import Home
+import Home
 public import Model
+package import Reasons
 public import Records
 import Replication
 import Storage
@@ -13,7 +14,9 @@ public struct UndoSummary: Hashable, Sendable, Codable {
   /// Whether this is only a preview, so that nothing was written.
   public let isPreview: Bool
   /// The operation to undo.
-  public let operation: History.Operation
+  package let operation: History.Operation
+  /// The id of the operation to undo.
+  public var operationID: OperationID { operation.id }
   /// The numbers of records that the undo adds, changes, deletes and restores, by kind.
   public let changes: [RecordCounts]
   /// The records that the undo leaves alone.
@@ -53,6 +56,9 @@ public struct UndoSummary: Hashable, Sendable, Codable {
     /// The time of that change or erase, by that device's clock; nil if other records use the record.
     public let time: Date?
 
+    /// Returns the id of the record as that of a record of a kind; nil if the record is of another kind.
+    public func id<Owner: Record>(as type: Owner.Type) -> Owner.ID? { Identifier(id, kind) }
+
     /// Why a record is left alone.
     public enum Reason: String, Hashable, Sendable, Codable {
       /// The record was changed since.
@@ -88,7 +94,7 @@ public struct UndoSummary: Hashable, Sendable, Codable {
       /// The name of that device, as shown on this device.
       public let deviceName: String?
       /// The command that writes this value again; nil if the value can't be typed.
-      public let next: Step?
+      package let next: Step?
     }
   }
 }

@@ -1,4 +1,5 @@
-public import Home
+import Home
+public import Reasons
 /// The findings of an examination of a home; see ``Node/examine(writingTo:)``.
 public struct Diagnosis: Hashable, Sendable, Codable {
   /// Whether nothing is broken.

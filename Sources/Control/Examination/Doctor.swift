@@ -1,9 +1,11 @@
 import Foundation
 import Home
 import JSONDocument
+import Model
 import Platform
 import Transport
 package import Waymark
+import WaymarkCare
 import Wire
 
 extension Diagnosis.Finding {
@@ -17,7 +19,7 @@ extension Diagnosis.Finding {
   init(_ check: Diagnosis.Check, _ error: any Error) {
     let failure = error as? WaymarkError
     self.init(
-      check, .error, failure?.code ?? .unexpected,
+      check, .error, failure?.reason ?? .unexpected,
       failure?.message.description ?? "Unexpected error: \(error).",
       next: failure?.next)
   }
@@ -173,7 +175,7 @@ package struct Doctor {
       (status, metrics) = try await ask()
     } catch {
       // Nothing else can be fixed before the node answers.
-      if (error as? WaymarkError)?.code == .notAnswering {
+      if (error as? WaymarkError)?.reason == .notAnswering {
         findings.insert(Finding(.node, error), at: 0)
         return
       }

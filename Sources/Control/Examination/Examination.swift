@@ -1,5 +1,6 @@
 public import Foundation
 public import Waymark
+import WaymarkCare
 
 extension Home {
   /// Checks everything that a node needs, and continues after a problem. It changes nothing.

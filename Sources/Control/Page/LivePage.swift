@@ -1,4 +1,5 @@
 import PageServer
+import Reasons
 import Transport
 package import Waymark
 import Wire

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import JSONDocument
 import PageServer
+import Reasons
 import Sodium
 import Synchronization
 import Transport
@@ -86,7 +87,7 @@ final class NodePage: PageContent {
       let json = try document?(answer) ?? AnswerCoding.document(answer)
       return .answer(JSON.object([.init("type", "answer"), .init("answer", json)]).bytes())
     } catch let failure as WaymarkError
-      where failure.exitCode == ExitCode.needsYes && [.needsYes, .largeUndo].contains(failure.code)
+      where failure.exitCode == ExitCode.needsYes && [.needsYes, .largeUndo].contains(failure.reason)
     {
       return await question(failure, action, preview, node)
     } catch {

@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+package import Reasons
 
 /// Reads and writes whole files of bounded size, with errors that a user can act on.
 package enum Files {

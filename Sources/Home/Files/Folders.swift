@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import Reasons
 
 /// Writes several files as one folder.
 package enum Folders {

@@ -1,4 +1,5 @@
 import Foundation
+import Reasons
 
 /// An output file that the user has specified, with the same rules for every command.
 ///

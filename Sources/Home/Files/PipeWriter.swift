@@ -1,4 +1,5 @@
 import Foundation
+import Reasons
 
 /// Waits for the writer of a named pipe. Without a limit, opening a pipe that nothing writes to would wait forever.
 enum PipeWriter {

@@ -1,4 +1,5 @@
 import Foundation
+import Reasons
 import Wire
 
 /// A temporary file with the content of a pipe or a device, for a running node, whose standard streams differ from
@@ -27,7 +28,7 @@ package struct PipedFile: Sendable {
     TemporaryFiles.add(folder)
     guard mkdir(folder, 0o700) == 0 else {
       throw WaymarkError.failed(
-        .file, "Can't store the input in a temporary folder: \(reason().lowercased()).",
+        .file, "Can't store the input in a temporary folder: \(systemReason().lowercased()).",
         next: Files.look(folder))
     }
     do {

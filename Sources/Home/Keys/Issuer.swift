@@ -1,6 +1,7 @@
 import Foundation
 package import Membership
 package import Purchases
+import Reasons
 import Records
 package import Sodium
 package import Wire

@@ -1,4 +1,5 @@
 import Platform
+import Reasons
 package import Sodium
 import Wire
 
@@ -262,12 +263,12 @@ package enum KeyFile {
         next: "use the file that it points to")
     }
     return WaymarkError.home(
-      .keyMissing, "The key file \(path) can't be read: \(reason(code)).", next: putBack)
+      .keyMissing, "The key file \(path) can't be read: \(systemReason(code)).", next: putBack)
   }
 
   private static func unwritable(_ path: String, _ trouble: DurableFile.Trouble) -> WaymarkError {
     WaymarkError.home(
-      .unwritable, "\(path) can't be written: \(reason(trouble.code).lowercased()).",
+      .unwritable, "\(path) can't be written: \(systemReason(trouble.code).lowercased()).",
       next: "ls -ld \(shellWord(parentFolder(of: path)))")
   }
 }

@@ -1,3 +1,4 @@
+import Reasons
 import Sodium
 import Wire
 
@@ -110,6 +111,6 @@ struct KeptKey: Hashable, Sendable {
 extension WaymarkError {
   /// Whether the key of a home may exist although it can't be read: its key store failed, or the home was given none.
   package func isKeyElsewhere(than home: Home) -> Bool {
-    code == .keyStoreFailed || code == .keyNotHere && home.keyStore == nil
+    reason == .keyStoreFailed || reason == .keyNotHere && home.keyStore == nil
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Reasons
 package import Sodium
 import Wire
 
@@ -80,7 +81,7 @@ public final class Passphrase: Hashable, Sendable {
 
   private static func unreadable(_ file: String, _ code: Int32 = errno) -> WaymarkError {
     WaymarkError.home(
-      .badPassphrase, "The passphrase can't be read from \(file): \(reason(code).lowercased()).",
+      .badPassphrase, "The passphrase can't be read from \(file): \(systemReason(code).lowercased()).",
       next: "ls -l \(shellWord(file))")
   }
 

@@ -1,4 +1,5 @@
 package import Membership
+import Reasons
 package import Sodium
 import Wire
 
@@ -24,7 +25,7 @@ package enum RootKey {
       root =
         try path.map { try OpenedKey(.root, at: $0, passphrases, in: home.keyStore) }
         ?? home.storage.rootKey(passphrases)
-    } catch let error as WaymarkError where [.keyMissing, .keyNotHere].contains(error.code) {
+    } catch let error as WaymarkError where [.keyMissing, .keyNotHere].contains(error.reason) {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(purpose) needs the root key of the circle. \(error.message)", next: nameIt)

@@ -1,5 +1,6 @@
 // Sources/store.md, "Verifying"
 
+package import Reasons
 import Storage
 package import Verification
 import Wire

@@ -1,6 +1,7 @@
 // Sources/store.md, "A disk that fails"
 
 import Foundation
+import Reasons
 import Storage
 import Verification
 import Wire

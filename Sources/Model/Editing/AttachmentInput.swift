@@ -2,6 +2,7 @@ package import FileFormat
 import FileStore
 package import Foundation
 package import Home
+import Reasons
 import Records
 package import Replication
 package import Storage
@@ -183,7 +184,7 @@ extension StoredContents {
   /// Prepares the change that attaches a file to an item of a trip.
   package func attaching(
     _ file: AddedFile, to parent: Attachment.Parent, now: Moment
-  ) throws -> (id: UUID, change: PreparedChange) {
+  ) throws -> (id: Attachment.ID, change: PreparedChange) {
     guard try store.record(parent.key)?.isVisible == true else {
       throw WaymarkError.missing(
         "The item that “\(shortened(file.name))” belongs to does not exist.",
@@ -198,7 +199,7 @@ extension StoredContents {
       .check(fields, isNew: true)
     let key = RecordKey(kind: KindNumbers.attachment, id: id)
     return (
-      UUID(id),
+      Attachment.ID(id),
       PreparedChange(
         verb: "attachment.add", entries: EntryDraft.putting(key, fields, on: nil))
     )

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Records
 import Replication
 import Storage
@@ -37,11 +37,11 @@ public struct Changes: Sendable {
   /// operation is carried out, so nothing else is written in between.
   ///
   /// The operation fails with `not_found` if there is no visible record with this id at that time.
-  public mutating func update<Owner: Record>(
-    _ type: Owner.Type, _ id: UUID, _ edit: @escaping @Sendable (inout Owner) -> Void
+  public mutating func update<Owner>(
+    _ id: Identifier<Owner>, _ edit: @escaping @Sendable (inout Owner) -> Void
   ) {
     steps.append(
-      .update(type.kind, RecordID(id)) { row in
+      .update(Owner.kind, RecordID(id)) { row in
         var record = Owner(row)
         edit(&record)
         return SavedRecord(record)
@@ -57,19 +57,19 @@ public struct Changes: Sendable {
   ///
   /// - Parameters:
   ///   - record: the record to delete, of which only the id matters.
-  ///   - force: whether to delete an organization even if items refer to it; their organization then becomes None.
-  public mutating func delete(_ record: some Record, force: Bool = false) {
-    steps.append(.delete(record.key, force: force))
+  ///   - isForced: whether to delete an organization even if items refer to it; their organization then becomes None.
+  public mutating func delete(_ record: some Record, isForced: Bool = false) {
+    steps.append(.delete(record.key, force: isForced))
   }
 
   /// Deletes a record by its id.
-  public mutating func delete<Owner: Record>(_ type: Owner.Type, _ id: UUID, force: Bool = false) {
-    steps.append(.delete(RecordKey(kind: type.kind.number, id: RecordID(id)), force: force))
+  public mutating func delete<Owner>(_ id: Identifier<Owner>, isForced: Bool = false) {
+    steps.append(.delete(RecordKey(kind: Owner.kind.number, id: RecordID(id)), force: isForced))
   }
 
   /// Restores a deleted record.
-  public mutating func restore<Owner: Record>(_ type: Owner.Type, _ id: UUID) {
-    steps.append(.restore(RecordKey(kind: type.kind.number, id: RecordID(id))))
+  public mutating func restore<Owner>(_ id: Identifier<Owner>) {
+    steps.append(.restore(RecordKey(kind: Owner.kind.number, id: RecordID(id))))
   }
 }
 
@@ -80,14 +80,14 @@ struct SavedRecord: Sendable {
   /// The values of the fields that were changed since the record was read; for a new record, of all fields that have
   /// a value.
   let changes: [FieldNumber: Value]
+  /// Whether the record was not read from the store, so that `changes` has all of its values.
+  let isNew: Bool
 
   init<Owner: Record>(_ record: Owner) {
-    kind = Owner.kind
-    id = record.key.id
-    changes = record.changes
+    self.init(Owner.kind, record.key.id, record.changes, isNew: record.origin.values == nil)
   }
 
-  init(_ kind: Kind, _ id: RecordID, _ changes: [FieldNumber: Value]) {
-    (self.kind, self.id, self.changes) = (kind, id, changes)
+  init(_ kind: Kind, _ id: RecordID, _ changes: [FieldNumber: Value], isNew: Bool) {
+    (self.kind, self.id, self.changes, self.isNew) = (kind, id, changes, isNew)
   }
 }

@@ -18,8 +18,9 @@
 //
 // The profile always exists. It is written without any value but its time of change, next to the erase.
 
-package import Home
+import Home
 import LogStorage
+package import Reasons
 import Records
 package import Replication
 package import Storage

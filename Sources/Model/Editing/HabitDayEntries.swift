@@ -1,5 +1,6 @@
 package import Foundation
-package import Home
+import Home
+package import Reasons
 import Records
 package import Replication
 package import Storage
@@ -52,9 +53,9 @@ package struct HabitDayEntries {
   }
 
   /// - Parameter day: the day; nil for today.
-  package init(_ store: Store, of habit: UUID, _ day: Day?, _ zone: TimeZone, now: Moment) throws {
+  package init(_ store: Store, of habit: Habit.ID, _ day: Day?, _ zone: TimeZone, now: Moment) throws {
     guard let habit = try store.visible(Kind.habit, RecordID(habit)) else {
-      throw WaymarkError.notFound("habit", habit.uuidString, next: .waymark("habit list"))
+      throw WaymarkError.notFound("habit", habit.description, next: .waymark("habit list"))
     }
     try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: now)
   }
@@ -104,21 +105,21 @@ package struct HabitDayEntries {
   /// the same time write the same entry.
   package func adding(_ value: Double) throws -> PreparedChange { try adding(value).change }
 
-  package func adding(_ value: Double) throws -> (id: UUID, change: PreparedChange) {
+  package func adding(_ value: Double) throws -> (id: HabitEntry.ID, change: PreparedChange) {
     let value = try checked(value)
     guard !isBinary else { return try done(value) }
     let key = newKey()
     return (
-      UUID(key.id),
+      HabitEntry.ID(key.id),
       PreparedChange(verb: "habit.tick", entries: EntryDraft.putting(key, fields(value), on: nil))
     )
   }
 
-  private func done(_ value: Double) throws -> (id: UUID, change: PreparedChange) {
+  private func done(_ value: Double) throws -> (id: HabitEntry.ID, change: PreparedChange) {
     let first = try entries().first
     let drafts = try first == nil ? setting(value, []) : []
     return (
-      UUID((first?.key ?? drafts[0].key).id), PreparedChange(verb: "habit.tick", entries: drafts)
+      HabitEntry.ID((first?.key ?? drafts[0].key).id), PreparedChange(verb: "habit.tick", entries: drafts)
     )
   }
 

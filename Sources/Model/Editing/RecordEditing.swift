@@ -1,4 +1,5 @@
 import Home
+import Reasons
 import Records
 import Replication
 import Storage

@@ -1,5 +1,6 @@
-package import Foundation
+import Foundation
 import Home
+import Reasons
 import RecordTables
 import Records
 package import Replication
@@ -48,8 +49,8 @@ extension Changes {
 
 extension Store {
   /// Returns the record that an update edits. The profile always exists, even if it was never written.
-  package func editable<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner {
-    Owner(try editable(type.kind, RecordID(id)))
+  package func editable<Owner>(_ id: Identifier<Owner>) throws -> Owner {
+    Owner(try editable(Owner.kind, RecordID(id)))
   }
 
   fileprivate func editable(_ kind: Kind, _ id: RecordID) throws -> RecordRow {
@@ -89,6 +90,8 @@ private struct SaveBatch {
     }
     let held = try store.record(key)
     if record.kind.number == FixedRecords.profile.kind { return try save(profile: record, held) }
+    // Saving restores a deleted record, but of an erased one only the edited fields would come back.
+    if let held, !held.isAlive, !record.isNew { try store.checkNotErased(held) }
     let fields = try fields(record, held)
     if let parent = record.kind.parent, let value = fields.first(where: { $0.field == parent })?.value,
       let key = record.kind.parentKey(value.encoded[...])
@@ -112,7 +115,7 @@ private struct SaveBatch {
     let id = RecordID(kind: record.kind, key: text)
     keys[key] = RecordKey(kind: record.kind.number, id: id)
     return SavedRecord(
-      record.kind, id, record.changes.merging([field: .text(text)]) { _, new in new })
+      record.kind, id, record.changes.merging([field: .text(text)]) { _, new in new }, isNew: record.isNew)
   }
 
   private func fields(

@@ -3,6 +3,7 @@ import Foundation
 package import Home
 import JSONDocument
 import LogStorage
+import Reasons
 import RecordTables
 package import Records
 package import Replication
@@ -92,7 +93,7 @@ package struct TypedRecords {
   /// Returns the members that `habit show` adds to the fields of a habit: its streaks, and the days of the current month.
   private func habitMembers(_ record: RecordRow) throws -> [JSON.Member] {
     var time = EvaluationTime(now: now)
-    guard let progress = try store.progress(of: UUID(record.key.id), since: nil, now: nil, &time) else {
+    guard let progress = try store.progress(of: Habit.ID(record.key.id), since: nil, now: nil, &time) else {
       return []
     }
     return try DocumentCoding.encode(HabitCalendar(progress)).members ?? []

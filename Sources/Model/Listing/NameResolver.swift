@@ -1,6 +1,7 @@
-package import Foundation
+import Foundation
 import Home
 import LogStorage
+import Reasons
 package import Records
 package import Replication
 package import Storage
@@ -256,17 +257,15 @@ extension NameResolver {
     }
   }
 
-  /// Returns the record with an id, visible or not.
-  ///
-  /// - Parameter kind: the kind of the record; nil to search all kinds.
-  package func record(_ id: UUID, _ kind: RecordKind?) throws -> RecordRow {
-    let text = RecordID(id).uuid
-    guard let kind else { return try anyRecord(text) }
-    guard let known = store.schema.kind(named: kind.rawValue) else {
-      throw WaymarkError.notFound("kind of record", kind.rawValue)
+  /// Returns the record that a reference means, visible or not.
+  package func record(_ reference: RecordReference) throws -> RecordRow {
+    let kind = reference.kind.rawValue
+    guard let known = store.schema.kind(named: kind) else {
+      throw WaymarkError.notFound("kind of record", kind)
     }
-    guard let row = try store.record(RecordKey(kind: known.number, id: RecordID(id))) else {
-      throw WaymarkError.notFound(.init(word: known.name), text)
+    let id = RecordID(reference.id)
+    guard let row = try store.record(RecordKey(kind: known.number, id: id)) else {
+      throw WaymarkError.notFound(.init(word: known.name), id.uuid)
     }
     return row
   }

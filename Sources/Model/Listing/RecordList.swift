@@ -1,5 +1,6 @@
 import Foundation
 import Home
+import Reasons
 import RecordTables
 package import Records
 import Replication

@@ -16,6 +16,19 @@ public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
   package init(kind: RecordKind, id: UUID, name: String?) {
     (self.kind, self.id, self.name) = (kind, id, name)
   }
+
+  /// Creates a reference without a name to a record of a kind that is known.
+  package init<Owner>(_ id: Identifier<Owner>) {
+    self.init(kind: RecordKind(rawValue: Owner.kind.name), id: id.uuid, name: nil)
+  }
+
+  /// Returns the id as that of a record of a kind, for calls such as ``Node/record(_:)``; nil if the record is of
+  /// another kind.
+  ///
+  /// ```swift
+  /// if let id = reference.id(as: Trip.self) { try await node.restore(id) }
+  /// ```
+  public func id<Owner: Record>(as type: Owner.Type) -> Owner.ID? { Identifier(id, kind) }
 }
 
 extension RecordReference {
@@ -54,7 +67,7 @@ public struct RecordCounts: Hashable, Sendable, Codable {
 /// The order of parts and the digits of numbers are kept.
 public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
   /// The field has no value.
-  case none
+  case absent
   /// A value that is true or false.
   case flag(Bool)
   /// A whole number.
@@ -84,14 +97,14 @@ public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
   /// The value as text on one line.
   public var description: String {
     switch self {
-    case .none: "–"
+    case .absent: "–"
     case .flag(let flag): flag ? "yes" : "no"
     case .integer(let number): "\(number)"
     case .number(let number): "\(number)"
     case .text(let text): text
     case .list(let values): values.map(\.description).joined(separator: ", ")
     case .parts(let parts):
-      parts.filter { $0.value != .none }.map { "\($0.name) \($0.value)" }.joined(separator: ", ")
+      parts.filter { $0.value != .absent }.map { "\($0.name) \($0.value)" }.joined(separator: ", ")
     }
   }
 }
@@ -100,7 +113,7 @@ extension ShownValue: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
-      self = .none
+      self = .absent
     } else if let flag = try? container.decode(Bool.self) {
       self = .flag(flag)
     } else if let text = try? container.decode(String.self) {
@@ -119,7 +132,7 @@ extension ShownValue: Codable {
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
-    case .none: try container.encodeNil()
+    case .absent: try container.encodeNil()
     case .flag(let flag): try container.encode(flag)
     case .integer(let number): try container.encode(number)
     case .number(let number): try container.encode(number)

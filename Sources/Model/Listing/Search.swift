@@ -1,5 +1,6 @@
 public import Foundation
 import Home
+import Reasons
 public import Records
 import Replication
 package import Storage
@@ -29,6 +30,9 @@ public struct SearchResult: Hashable, Sendable, Codable {
     public let field: String
     /// The part of the field's value around the text, on one line.
     public let excerpt: String
+
+    /// Returns the id as that of a record of a kind; nil if the record is of another kind.
+    public func id<Owner: Record>(as type: Owner.Type) -> Owner.ID? { Identifier(id, kind) }
 
     private enum CodingKeys: String, CodingKey {
       case kind

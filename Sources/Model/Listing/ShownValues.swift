@@ -94,7 +94,7 @@ package struct ShownValues {
   /// as None.
   private mutating func organization(_ field: Field, _ value: Value) throws -> [ShownValue.Part] {
     guard let id = value.asRecordID else {
-      return [.init(field.name, .none), .init("organizationName", .text("None"))]
+      return [.init(field.name, .absent), .init("organizationName", .text("None"))]
     }
     let title = try title(RecordKey(kind: FixedRecords.organization, id: id))
     let shown = title == nil ? FixedRecords.none.id : id
@@ -104,7 +104,7 @@ package struct ShownValues {
   /// Returns an address with all its fields, because users do not see it as a separate record.
   private mutating func address(_ field: Field, _ value: Value) throws -> ShownValue.Part {
     guard let id = value.asRecordID, let record = try store.visible(Kind.address, id) else {
-      return .init(field.name, .none)
+      return .init(field.name, .absent)
     }
     return .init(field.name, .parts(try parts(Kind.address, record)))
   }
@@ -121,7 +121,7 @@ package struct ShownValues {
 
   /// Returns the size and the state of a file, which are shown instead of its content.
   private func file(_ value: Value) throws -> ShownValue {
-    guard let blob = Blob(value) else { return .none }
+    guard let blob = Blob(value) else { return .absent }
     var parts = [ShownValue.Part("bytes", .integer(Int64(blob.byteCount)))]
     if case .file(let file) = blob { parts.append(.init("file", .text(file.id.description))) }
     guard let fileState else { return .parts(parts) }
@@ -134,13 +134,13 @@ package struct ShownValues {
 }
 
 extension ShownValue {
-  package init(_ text: String?) { self = text.map(ShownValue.text) ?? .none }
+  package init(_ text: String?) { self = text.map(ShownValue.text) ?? .absent }
 
   package init(_ json: JSON) {
     switch json {
-    case .null: self = .none
+    case .null: self = .absent
     case .bool(let flag): self = .flag(flag)
-    case .number: self = json.integer.map(ShownValue.integer) ?? json.float.map(ShownValue.number) ?? .none
+    case .number: self = json.integer.map(ShownValue.integer) ?? json.float.map(ShownValue.number) ?? .absent
     case .string(let text): self = .text(text)
     case .array(let items): self = .list(items.map { ShownValue($0) })
     case .object(let members): self = .parts(members.map { Part($0.key, ShownValue($0.value)) })
@@ -150,7 +150,7 @@ extension ShownValue {
   /// The value in the form that JSON documents use.
   package var json: JSON {
     switch self {
-    case .none: .null
+    case .absent: .null
     case .flag(let flag): .bool(flag)
     case .integer(let number): .integer(number)
     case .number(let number): .float(number)

@@ -1,5 +1,6 @@
 import Foundation
 import Home
+import Reasons
 package import Records
 package import Replication
 package import Storage

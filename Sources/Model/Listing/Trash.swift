@@ -7,28 +7,29 @@ package import Storage
 public import Wire
 
 /// A record that is deleted, or hidden because a record that it belongs to is deleted. It is kept, and
-/// ``Node/restore(_:_:)`` restores it; a hidden record is visible again once the record that hides it is restored.
-public struct Deleted<Owner: Record>: Hashable, Sendable, Identifiable {
+/// ``Node/restore(_:)->Owner?`` restores it; a hidden record is visible again once the record that hides it is
+/// restored.
+public struct Deleted<Owner: Record>: Hashable, Sendable, Codable, Identifiable {
   /// The record as it was before the deletion.
   public let record: Owner
   /// The deleted record that hides this one; nil if this record itself was deleted.
   public let hiddenBy: RecordReference?
   /// The time of the deletion, according to the clock of the device that deleted the record.
-  public let deletedAt: Date
+  public let deletedDate: Date
   /// The device that deleted the record.
   public let deletedBy: DeviceReference
 
-  public var id: UUID { record.id }
+  public var id: Owner.ID { record.id }
 }
 
 /// A record of any kind that is deleted, or hidden because a record that it belongs to is deleted; see ``Deleted``.
-public struct DeletedRecord: Hashable, Sendable, Identifiable {
+public struct DeletedRecord: Hashable, Sendable, Codable, Identifiable {
   /// The record, with its name before the deletion.
   public let record: RecordReference
   /// The deleted record that hides this one; nil if this record itself was deleted.
   public let hiddenBy: RecordReference?
   /// The time of the deletion, according to the clock of the device that deleted the record.
-  public let deletedAt: Date
+  public let deletedDate: Date
   /// The device that deleted the record.
   public let deletedBy: DeviceReference
 
@@ -90,7 +91,7 @@ extension Trash {
       let device = deletion.author.log.device
       return Deleted(
         record: Owner(row), hiddenBy: deletion.record == row.key ? nil : try store.reference(deletion.record),
-        deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
+        deletedDate: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
         deletedBy: DeviceReference(device: device, name: deviceName(device)))
     }
   }
@@ -104,7 +105,7 @@ extension Trash {
       return DeletedRecord(
         record: try store.reference(row.key),
         hiddenBy: deletion.record == row.key ? nil : try store.reference(deletion.record),
-        deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
+        deletedDate: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
         deletedBy: DeviceReference(device: device, name: deviceName(device)))
     }
   }

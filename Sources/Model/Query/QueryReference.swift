@@ -6,7 +6,7 @@ import Storage
 /// A property that refers to another record: an id, an optional id, or the parent of an attachment.
 public protocol QueryReference: Sendable {}
 
-extension UUID: QueryReference {}
+extension Identifier: QueryReference {}
 
 extension Attachment.Parent: QueryReference {}
 
@@ -37,7 +37,7 @@ extension Condition {
   /// Matches records to which at least one of the records of a query refers.
   ///
   /// ```swift
-  /// let unpaid = Trip.all.filter(.has(Lodging.all.filter(\.paid == .none), \.tripID))
+  /// let unpaid = Trip.all.filter(.has(Lodging.all.filter(\.payment == .unpaid), \.tripID))
   /// let empty = Trip.all.filter(!.has(Activity.all, \.tripID))
   /// ```
   ///

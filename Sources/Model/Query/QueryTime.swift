@@ -20,36 +20,8 @@ extension Date: QueryDate {}
 
 extension Optional: QueryDate where Wrapped == Date {}
 
-/// Matches records whose property is now or later.
-public func >= <Owner: Record, Property: QueryDate>(
-  property: KeyPath<Owner, Property>, time: QueryTime
-) -> Condition<Owner> {
-  Condition(property, .atLeast)
-}
-
-/// Matches records whose property is now or earlier.
-public func <= <Owner: Record, Property: QueryDate>(
-  property: KeyPath<Owner, Property>, time: QueryTime
-) -> Condition<Owner> {
-  Condition(property, .atMost)
-}
-
-/// Matches records whose property is later than now.
-public func > <Owner: Record, Property: QueryDate>(
-  property: KeyPath<Owner, Property>, time: QueryTime
-) -> Condition<Owner> {
-  Condition(property, .above)
-}
-
-/// Matches records whose property is earlier than now.
-public func < <Owner: Record, Property: QueryDate>(
-  property: KeyPath<Owner, Property>, time: QueryTime
-) -> Condition<Owner> {
-  Condition(property, .below)
-}
-
 /// A comparison of a property with the present time.
-enum NowTest: Hashable, Sendable {
+package enum NowTest: Hashable, Sendable {
   case atLeast
   case atMost
   case above

@@ -6,7 +6,7 @@ package import Storage
 import Wire
 
 /// What the numbers that the records of a query have in one property amount to. Records whose property is nil do not count.
-public struct NumberSummary: Hashable, Sendable {
+public struct NumberSummary: Hashable, Sendable, Codable {
   /// The number of records that have a number.
   public let count: Int
   /// The sum, in which decimal fractions are added exactly: 0.1 + 0.2 is 0.3. It is 0 if there are no numbers.
@@ -21,7 +21,7 @@ public struct NumberSummary: Hashable, Sendable {
 }
 
 /// What the amounts in one currency that the records of a query have in one property come to.
-public struct MoneySummary: Hashable, Sendable {
+public struct MoneySummary: Hashable, Sendable, Codable {
   /// The currency as an ISO 4217 code; nil for the amounts that have no currency.
   public let currency: String?
   /// The number of records that have such an amount.
@@ -229,7 +229,7 @@ private struct StoredProperty<Owner: Record, Property> {
 
   /// Returns the property of a record whose field has a value.
   func read(_ value: Value) -> Property {
-    var record = Owner(id: zeroID)
+    var record = Owner(id: .zero)
     self.record.read(value, &record)
     return record[keyPath: path]
   }

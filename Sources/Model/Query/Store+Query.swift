@@ -1,5 +1,6 @@
-package import Foundation
+import Foundation
 import Home
+import Reasons
 import Records
 import Replication
 package import Storage
@@ -24,9 +25,9 @@ extension RecordSource {
   }
 
   /// Returns the record with an id; nil if it is not visible.
-  package func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
-    try checkKnown(type.kind)
-    return try visible(type.kind, RecordID(id)).map { Owner($0) }
+  package func record<Owner>(_ id: Identifier<Owner>) throws -> Owner? {
+    try checkKnown(Owner.kind)
+    return try visible(Owner.kind, RecordID(id)).map { Owner($0) }
   }
 
   /// - Throws: ``WaymarkError`` if the store does not know a kind, or knows another one with its number.

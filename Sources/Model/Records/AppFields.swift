@@ -1,6 +1,7 @@
 public import Foundation
-public import Home
+import Home
 import JSONDocument
+public import Reasons
 public import Records
 import Replication
 import Storage
@@ -15,7 +16,8 @@ extension RecordField {
   ///   - number: the number of the field, from 1 to 65,535.
   ///   - name: the name of the field on the command line and in exports.
   ///   - path: the property.
-  ///   - isRequired: whether a new record must have a text that is not empty. A later edit can still clear it.
+  ///   - isRequired: whether every record must have a text that is not empty. Only other devices whose app has no such
+  ///     rule can clear it.
   ///   - charactersMax: the maximum number of characters.
   public static func text(
     _ number: Int, _ name: String, _ path: Path<String>, isRequired: Bool = false, charactersMax: Int = 10_000
@@ -83,24 +85,24 @@ extension RecordField {
     field(name, path).defined(number, .coordinate)
   }
 
-  /// The id of a record of this or another kind. A new record must have one; the property is the all-zero UUID if the field
-  /// has no value.
+  /// The id of a record of this or another kind, which the type of the property names. A new record must have one; the
+  /// property is the all-zero UUID if the field has no value.
   ///
   /// Saving checks that a parent exists. Any other reference can refer to a record that was deleted.
   public static func reference<Target: Record>(
-    _ number: Int, _ name: String, _ path: Path<UUID>, to target: Target.Type
+    _ number: Int, _ name: String, _ path: Path<Identifier<Target>>
   ) -> RecordField {
     RecordField(
-      name: name, read: { $1[keyPath: path] = UUID($0) ?? zeroID },
-      write: { $0[keyPath: path] == zeroID ? .null : $0[keyPath: path].value }, parts: [Part(path: path)]
-    ).defined(number, isRequired: true) { .reference(target.fields.number) }
+      name: name, read: { $1[keyPath: path] = Identifier($0) ?? .zero },
+      write: { $0[keyPath: path] == .zero ? .null : $0[keyPath: path].value }, parts: [Part(path: path)]
+    ).defined(number, isRequired: true) { .reference(Target.fields.number) }
   }
 
-  /// The id of a record of this or another kind, or nil.
+  /// The id of a record of this or another kind, which the type of the property names, or nil.
   public static func reference<Target: Record>(
-    _ number: Int, _ name: String, _ path: Path<UUID?>, to target: Target.Type
+    _ number: Int, _ name: String, _ path: Path<Identifier<Target>?>
   ) -> RecordField {
-    field(name, path).defined(number) { .reference(target.fields.number) }
+    field(name, path).defined(number) { .reference(Target.fields.number) }
   }
 
   /// A word from a list of at most 64. A word that this version of the app does not know reads as the default value, but is

@@ -10,7 +10,7 @@ import Wire
 /// ``Node/fileState(of:)`` tells where they are.
 public struct Attachment: Record {
   /// The record that an attachment belongs to. The attachment is hidden while that record is hidden.
-  public enum Parent: Hashable, Sendable {
+  public enum Parent: Hashable, Sendable, Codable {
     /// The attachment belongs to a place to stay.
     case lodging(Lodging.ID)
     /// The attachment belongs to a journey from one place to another.
@@ -19,7 +19,7 @@ public struct Attachment: Record {
     case activity(Activity.ID)
   }
 
-  public let id: UUID
+  public let id: ID
   /// The item that the attachment belongs to; never nil in a record that was read from the store.
   public var parent: Parent?
   /// The name of the file: at most 1,000 characters, never empty.
@@ -38,7 +38,7 @@ public struct Attachment: Record {
   public var fileDescription = ""
   public var origin = RecordOrigin()
 
-  public init(id: UUID) { self.id = id }
+  public init(id: ID) { self.id = id }
 
   public static let fields = RecordFields<Attachment>(
     Kind.attachment, id: \.id,
@@ -58,11 +58,11 @@ public struct Attachment: Record {
 
 extension Attachment.Parent: FieldContent {
   init?(_ value: Value) {
-    guard let id = UUID(value.part(1)) else { return nil }
+    guard let id = value.part(1).asRecordID else { return nil }
     switch value.part(0).asInteger {
-    case Int64(KindNumbers.lodging.rawValue): self = .lodging(id)
-    case Int64(KindNumbers.transportation.rawValue): self = .transportation(id)
-    case Int64(KindNumbers.activity.rawValue): self = .activity(id)
+    case Int64(KindNumbers.lodging.rawValue): self = .lodging(Lodging.ID(id))
+    case Int64(KindNumbers.transportation.rawValue): self = .transportation(Transportation.ID(id))
+    case Int64(KindNumbers.activity.rawValue): self = .activity(Activity.ID(id))
     default: return nil
     }
   }

@@ -4,7 +4,9 @@ import Records
 import Storage
 
 /// A calendar day without a time zone, such as `2026-05-03`, in the years 1 to 9999.
-public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
+///
+/// A range of days can be iterated: `for day in day.advanced(by: -6)...day { … }`.
+public struct Day: Hashable, Strideable, Sendable, CustomStringConvertible {
   let calendar: CalendarDay
 
   init(_ calendar: CalendarDay) { self.calendar = calendar }
@@ -47,17 +49,19 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The day of the month, 1 to 31.
   public var day: Int { calendar.day }
 
-  /// The day of the week as in ISO 8601: 1 = Monday … 7 = Sunday.
-  public var weekday: Int { Int((calendar.daysSince1970 + 3) % 7 + 7) % 7 + 1 }
+  /// The day of the week.
+  public var weekday: Locale.Weekday {
+    Locale.Weekday(number: Int((calendar.daysSince1970 + 3) % 7 + 7) % 7 + 1) ?? .monday
+  }
 
   /// Returns the day that is this number of days later, or earlier if the number is negative.
-  public func adding(days: Int) -> Day {
+  public func advanced(by days: Int) -> Day {
     let (sum, overflow) = calendar.daysSince1970.addingReportingOverflow(Int64(days))
     return Day(CalendarDay(daysSince1970: overflow ? (days < 0 ? .min : .max) : sum))
   }
 
   /// Returns the number of days from this day to another; negative if the other day is earlier.
-  public func days(until other: Day) -> Int { Int(other.calendar.daysSince1970 - calendar.daysSince1970) }
+  public func distance(to other: Day) -> Int { Int(other.calendar.daysSince1970 - calendar.daysSince1970) }
 
   /// Returns noon of the day in a zone, an instant that falls on the same day in most other zones.
   public func noon(in zone: TimeZone) -> Date {

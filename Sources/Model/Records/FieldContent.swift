@@ -1,6 +1,6 @@
 public import Foundation
 import Home
-import Records
+package import Records
 import Replication
 import Storage
 import Wire
@@ -21,7 +21,7 @@ public protocol QueryValue: Sendable {
 
 /// A value in the form that the store uses for comparisons. Types that conform to ``QueryValue`` create it.
 public struct QueryOperand: Hashable, Sendable {
-  let column: ColumnValue
+  package let column: ColumnValue
 }
 
 extension String: FieldContent, QueryValue {

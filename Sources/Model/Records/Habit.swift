@@ -8,7 +8,7 @@ import Wire
 /// A ``HabitEntry`` records each time that the habit is done. ``HabitProgress`` computes days, streaks and completion
 /// from the entries.
 public struct Habit: Record {
-  public let id: UUID
+  public let id: ID
   /// The name of the habit: at most 200 characters, never empty.
   public var name = ""
   /// The color of the habit, in the form `#RRGGBB`.
@@ -45,18 +45,18 @@ public struct Habit: Record {
   public var lastCompletedDate: Date?
   /// The time when the habit was archived; nil if it is not archived.
   public var archivedDate: Date?
-  /// The priority of the habit, from 1 (low) to 3 (high); nil if it has none.
-  public var priorityLevel: Int?
+  /// The priority of the habit; nil if it has none.
+  public var priority: HabitPriority?
   /// The place at which the user is reminded; there is no such place if `place.location` is nil.
   public var place = HabitLocation()
   public var origin = RecordOrigin()
 
-  public init(id: UUID) { self.id = id }
+  public init(id: ID) { self.id = id }
 
   /// Creates a new binary habit.
   public init(
     name: String, emoji: String = "", schedule: HabitSchedule = .daily, categoryKey: String? = nil,
-    id: UUID = .record()
+    id: ID = .new()
   ) {
     self.id = id
     self.name = name
@@ -68,7 +68,7 @@ public struct Habit: Record {
   /// Creates a new numeric habit.
   public init(
     name: String, counting unit: String, dailyTarget: Double?, emoji: String = "",
-    schedule: HabitSchedule = .daily, categoryKey: String? = nil, id: UUID = .record()
+    schedule: HabitSchedule = .daily, categoryKey: String? = nil, id: ID = .new()
   ) {
     self.init(name: name, emoji: emoji, schedule: schedule, categoryKey: categoryKey, id: id)
     kind = .numeric
@@ -87,7 +87,7 @@ public struct Habit: Record {
       .field("displayOrder", \.displayOrder, absent: 0), .field("categoryId", \.categoryKey),
       .field("suggestionId", \.suggestionID), .field("isPinned", \.isPinned, absent: false),
       .text("notes", \.notes), .field("lastCompletedDate", \.lastCompletedDate),
-      .field("archivedDate", \.archivedDate), .field("priorityLevel", \.priorityLevel),
+      .field("archivedDate", \.archivedDate), .field("priorityLevel", \.priority),
       .field("location", \.place.location), .field("radius", \.place.radius),
       .field("triggerType", \.place.trigger), .field("frequency", \.place.frequency),
       .field("isLocationEnabled", \.place.isEnabled, absent: false),
@@ -101,7 +101,7 @@ public struct Habit: Record {
 /// A category of habits.
 public struct HabitCategory: Record {
   /// The id of the category, which is derived from its key.
-  public let id: UUID
+  public let id: ID
   /// The key that identifies the category in exported files and in ``Habit/categoryKey``, such as `health`. It never
   /// changes.
   public private(set) var key = ""
@@ -121,14 +121,14 @@ public struct HabitCategory: Record {
   public var personalityWeights: [String: Double] = [:]
   public var origin = RecordOrigin()
 
-  public init(id: UUID) { self.id = id }
+  public init(id: ID) { self.id = id }
 
   /// Creates a new category. When it is saved, its key is derived from its name, and its id from the key: the key of
   /// `Health & Body` is `health-body`.
   ///
   /// Because saving changes the id, continue with the value that saving returns.
   public init(name: String, emoji: String = "", order: Int = 0) {
-    id = .record()
+    id = .new()
     self.name = name
     self.emoji = emoji
     self.order = order
@@ -143,7 +143,7 @@ public struct HabitCategory: Record {
   ///   - emoji: the emoji, at most 10 characters long.
   ///   - order: the position in the list.
   public init(key: String, name: String, emoji: String = "", order: Int = 0) {
-    id = UUID(RecordID(kind: Kind.category, key: key))
+    id = ID(RecordID(kind: Kind.category, key: key))
     self.key = key
     self.name = name
     self.emoji = emoji

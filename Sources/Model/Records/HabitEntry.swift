@@ -10,9 +10,9 @@ import Wire
 /// The value of a day is the sum of its entries, so if two devices add one glass each, the day has two glasses.
 /// ``Node/addEntry(to:_:on:zone:)`` and related calls write the entries of a day.
 public struct HabitEntry: Record {
-  public let id: UUID
+  public let id: ID
   /// The habit that the entry belongs to. The entry is hidden while the habit is deleted.
-  public private(set) var habitID: UUID
+  public private(set) var habitID: Habit.ID
   /// The time when the habit was done.
   public private(set) var date = Date(milliseconds: 0)
   /// The IANA name of the time zone in which the habit was done; nil for UTC.
@@ -24,14 +24,14 @@ public struct HabitEntry: Record {
   public var value: Double?
   public var origin = RecordOrigin()
 
-  public init(id: UUID) {
+  public init(id: ID) {
     self.id = id
-    habitID = zeroID
+    habitID = .zero
   }
 
   /// Creates a new entry.
   public init(
-    habitID: Habit.ID, date: Date, zone: TimeZone = .current, value: Double? = 1, id: UUID = .record()
+    habitID: Habit.ID, date: Date, zone: TimeZone = .current, value: Double? = 1, id: ID = .new()
   ) {
     self.id = id
     self.habitID = habitID
@@ -52,7 +52,7 @@ public struct HabitEntry: Record {
 
   private static var habitField: RecordField<HabitEntry> {
     RecordField(
-      name: "habitID", read: { $1.habitID = UUID($0) ?? zeroID }, write: { $0.habitID.value },
+      name: "habitID", read: { $1.habitID = Habit.ID($0) ?? .zero }, write: { $0.habitID.value },
       parts: [.init(path: \.habitID)])
   }
 

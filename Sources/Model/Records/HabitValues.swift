@@ -11,14 +11,14 @@ public enum HabitKind: String, Codable, CaseIterable, QueryValue, FieldWord {
 }
 
 /// The days on which a habit is due.
-public enum HabitSchedule: Hashable, Sendable {
+public enum HabitSchedule: Hashable, Sendable, Codable {
   /// The habit is due every day.
   case daily
-  /// The habit is due on these weekdays, 1 = Monday … 7 = Sunday.
-  case days(Set<Int>)
+  /// The habit is due on these weekdays.
+  case days(Set<Locale.Weekday>)
 
-  /// Reports whether the habit is due on a weekday, 1 = Monday … 7 = Sunday.
-  public func isDue(onWeekday weekday: Int) -> Bool {
+  /// Reports whether the habit is due on a weekday.
+  public func isDue(on weekday: Locale.Weekday) -> Bool {
     switch self {
     case .daily: true
     case .days(let days): days.contains(weekday)
@@ -26,8 +26,44 @@ public enum HabitSchedule: Hashable, Sendable {
   }
 }
 
+extension Locale.Weekday {
+  private static let inOrder: [Locale.Weekday] = [
+    .monday, .tuesday, .wednesday, .thursday, .friday, .saturday, .sunday,
+  ]
+
+  /// The number of the weekday in ISO 8601: 1 = Monday … 7 = Sunday.
+  package var number: Int { (Self.inOrder.firstIndex(of: self) ?? 0) + 1 }
+
+  /// Creates the weekday that has a number in ISO 8601; nil if there is none.
+  package init?(number: Int) {
+    guard (1...7).contains(number) else { return nil }
+    self = Self.inOrder[number - 1]
+  }
+}
+
+/// How much a habit matters to the user.
+public enum HabitPriority: Int, Codable, CaseIterable, QueryValue {
+  /// The habit matters least.
+  case low = 1
+  /// The habit matters more than a habit of low priority.
+  case medium
+  /// The habit matters most.
+  case high
+}
+
+extension HabitPriority: FieldContent {
+  init?(_ value: Value) {
+    guard let level = Int(value) else { return nil }
+    self.init(rawValue: level)
+  }
+
+  var value: Value { rawValue.value }
+
+  public var queryOperand: QueryOperand { rawValue.queryOperand }
+}
+
 /// The time of day of a reminder, in the user's local time.
-public struct HabitReminder: Hashable, Sendable {
+public struct HabitReminder: Hashable, Sendable, Codable {
   /// The hour, 0 to 23.
   public var hour: Int
   /// The minute, 0 to 59.
@@ -41,7 +77,7 @@ public struct HabitReminder: Hashable, Sendable {
 }
 
 /// A place at which the user is reminded of a habit.
-public struct HabitLocation: Hashable, Sendable {
+public struct HabitLocation: Hashable, Sendable, Codable {
   /// The centre of the place; nil if there is none.
   public var location: Coordinate?
   /// The radius of the place in metres, 50 to 500.
@@ -68,7 +104,7 @@ public struct HabitLocation: Hashable, Sendable {
 }
 
 /// The event at a place that triggers a reminder.
-public enum HabitTrigger: String, CaseIterable, QueryValue, FieldWord {
+public enum HabitTrigger: String, Codable, CaseIterable, QueryValue, FieldWord {
   /// Arriving at the place triggers the reminder.
   case entry
   /// Leaving the place triggers the reminder.
@@ -78,7 +114,7 @@ public enum HabitTrigger: String, CaseIterable, QueryValue, FieldWord {
 }
 
 /// How often a place triggers a reminder.
-public enum HabitTriggerFrequency: Hashable, Sendable {
+public enum HabitTriggerFrequency: Hashable, Sendable, Codable {
   /// The place triggers the reminder at most once a day.
   case oncePerDay
   /// Each arrival or departure that ``HabitLocation/trigger`` includes triggers the reminder, unless fewer than this
@@ -90,7 +126,8 @@ extension HabitSchedule: FieldContent {
   init?(_ value: Value) {
     switch value {
     case .text("daily"): self = .daily
-    case .array(let days): self = .days(Set(days.compactMap { Int($0) }))
+    case .array(let days):
+      self = .days(Set(days.compactMap { Int($0).flatMap { Locale.Weekday(number: $0) } }))
     default: return nil
     }
   }
@@ -98,7 +135,7 @@ extension HabitSchedule: FieldContent {
   var value: Value {
     switch self {
     case .daily: .text("daily")
-    case .days(let days): .array(days.sorted().map(\.value))
+    case .days(let days): .array(days.map(\.number).sorted().map(\.value))
     }
   }
 }

@@ -7,9 +7,9 @@ import Storage
 /// The journey itself is a ``Transportation``, which stays the item of the trip's timeline. Its legs are read in their
 /// order with `Leg.all.filter(\.transportationID == journey.id)`.
 public struct Leg: Record {
-  public let id: UUID
+  public let id: ID
   /// The id of the journey that the leg belongs to. The leg is hidden while the journey is hidden.
-  public var transportationID: UUID
+  public var transportationID: Transportation.ID
   /// The position of the leg in the journey, 0 to 100,000; nil if it follows from the departure.
   public var sortIndex: Int?
   /// The means of transport; nil if it is not given.
@@ -21,7 +21,7 @@ public struct Leg: Record {
   /// The name of the place of departure.
   public var departureLocationName = ""
   /// The id of the ``Address`` of the place of departure; nil if there is none.
-  public var departureAddressID: UUID?
+  public var departureAddressID: Address.ID?
   /// The gate or platform of the departure.
   public var departureGateOrPlatform = ""
   /// The terminal of the departure.
@@ -33,14 +33,14 @@ public struct Leg: Record {
   /// The name of the place of arrival.
   public var arrivalLocationName = ""
   /// The id of the ``Address`` of the place of arrival; nil if there is none.
-  public var arrivalAddressID: UUID?
+  public var arrivalAddressID: Address.ID?
   /// The gate or platform of the arrival.
   public var arrivalGateOrPlatform = ""
   /// The terminal of the arrival.
   public var arrivalTerminal = ""
   /// The id of the organization that carries the passenger. Nil, or the id of an organization that no longer exists,
-  /// means ``Organization/none``.
-  public var organizationID: UUID?
+  /// means ``Organization/noneID``.
+  public var organizationID: Organization.ID?
   /// The number of the flight or train.
   public var serviceNumber = ""
   /// The booking number.
@@ -57,16 +57,16 @@ public struct Leg: Record {
   public var notes = ""
   public var origin = RecordOrigin()
 
-  public init(id: UUID) {
+  public init(id: ID) {
     self.id = id
-    transportationID = zeroID
+    transportationID = .zero
   }
 
   /// Creates a new leg of a journey.
   public init(
     transportationID: Transportation.ID, from departureLocationName: String = "",
     to arrivalLocationName: String = "", serviceNumber: String = "", sortIndex: Int? = nil,
-    id: UUID = .record()
+    id: ID = .new()
   ) {
     self.id = id
     self.transportationID = transportationID

@@ -1,16 +1,15 @@
-public import Foundation
 import Records
 import Replication
 import Storage
 
 /// A provider of lodging, transportation or activities.
 ///
-/// The organization ``none`` means "no organization". It exists exactly once, comes first in every list, and can't be
-/// renamed or deleted. An organization that items refer to is deleted only if the deletion is forced; the
-/// organization of these items then becomes None.
+/// The organization None, which has the id ``noneID``, means "no organization". It exists exactly once, comes first in
+/// every list, and can't be renamed or deleted. An organization that items refer to is deleted only if the deletion is
+/// forced; the organization of these items then becomes None.
 public struct Organization: Record {
-  public let id: UUID
-  /// The name of the organization: at most 1,000 characters, never empty, and never `None` except for ``none``.
+  public let id: ID
+  /// The name of the organization: at most 1,000 characters, never empty, and `None` only for ``noneID``.
   public var name = ""
   /// The phone number.
   public var phone = ""
@@ -23,20 +22,20 @@ public struct Organization: Record {
   /// The name of the file in which the app caches the logo.
   public var cachedLogoFilename = ""
   /// The id of the organization's ``Address``, which is a separate record; nil if there is none.
-  public var addressID: UUID?
+  public var addressID: Address.ID?
   public var origin = RecordOrigin()
 
-  public init(id: UUID) { self.id = id }
+  public init(id: ID) { self.id = id }
 
   /// Creates a new organization.
-  public init(name: String, addressID: Address.ID? = nil, id: UUID = .record()) {
+  public init(name: String, addressID: Address.ID? = nil, id: ID = .new()) {
     self.id = id
     self.name = name
     self.addressID = addressID
   }
 
   /// The id of the organization that means "no organization". It is the same for all users, on all devices.
-  public static let none = UUID(FixedRecords.none.id)
+  public static let noneID = Organization.ID(FixedRecords.none.id)
 
   public static let fields = RecordFields<Organization>(
     Kind.organization, id: \.id,
@@ -49,7 +48,7 @@ public struct Organization: Record {
 
 /// The address of an organization, a place to stay or an activity.
 public struct Address: Record {
-  public let id: UUID
+  public let id: ID
   /// The street and house number.
   public var street = ""
   /// The city, town or village.
@@ -66,7 +65,7 @@ public struct Address: Record {
   public var formattedAddress = ""
   public var origin = RecordOrigin()
 
-  public init(id: UUID = .record()) { self.id = id }
+  public init(id: ID = .new()) { self.id = id }
 
   public static let fields = RecordFields<Address>(
     Kind.address, id: \.id,

@@ -10,7 +10,7 @@ import Wire
 /// picture, and ``Node/setAvatar(_:)`` sets it.
 public struct Profile: Record {
   /// The appearance of the app.
-  public enum Appearance: String, CaseIterable, QueryValue, FieldWord {
+  public enum Appearance: String, Codable, CaseIterable, QueryValue, FieldWord {
     /// The app follows the system's appearance.
     case system
     /// The app shows dark text on a light background.
@@ -20,7 +20,7 @@ public struct Profile: Record {
   }
 
   /// A change of the user's time zone.
-  public struct ZoneChange: Hashable, Sendable {
+  public struct ZoneChange: Hashable, Sendable, Codable {
     /// The IANA name of the previous zone.
     public var from: String
     /// The IANA name of the new zone.
@@ -37,15 +37,15 @@ public struct Profile: Record {
   }
 
   /// The id of the profile, which is always ``only``.
-  public let id: UUID
+  public let id: ID
   /// The user's name, at most 200 characters long.
   public var name = ""
   /// The appearance of the app; nil if it is not set.
   public var appearance: Appearance?
   /// The IANA name of the user's current time zone.
-  public var currentTimezone = ""
+  public var currentZone = ""
   /// The IANA name of the user's home time zone.
-  public var homeTimezone = ""
+  public var homeZone = ""
   /// The time zone that determines on which day an entry counts.
   public var displayZone = DisplayZone.current
   /// The past changes of the user's time zone, at most 1,000.
@@ -57,7 +57,7 @@ public struct Profile: Record {
   /// The id that the habit tracker uses for the profile.
   public var profileID: UUID?
   /// The time when the app last synced, as recorded by the app.
-  public var lastSynced: Date?
+  public var lastSyncedDate: Date?
   /// The user's gender as the app names it, at most 100 characters long; empty if it is not set.
   public var gender = ""
   /// The user's age group as the app names it, at most 100 characters long; empty if it is not set.
@@ -65,24 +65,24 @@ public struct Profile: Record {
   public var origin = RecordOrigin()
 
   /// Creates an empty profile. The given id is ignored, because there is only one profile.
-  public init(id: UUID = Profile.only) { self.id = Profile.only }
+  public init(id: ID = Profile.only) { self.id = Profile.only }
 
   /// The id of the profile. It is the same for all users, on all devices.
-  public static let only = UUID(FixedRecords.profile.id)
+  public static let only = Profile.ID(FixedRecords.profile.id)
 
   public static let fields = RecordFields<Profile>(
     Kind.profile, id: \.id,
     [
-      .text("name", \.name), .field("appearance", \.appearance), .text("currentTimezone", \.currentTimezone),
-      .text("homeTimezone", \.homeTimezone), .field("displayTimezoneMode", \.displayZone, absent: .current),
+      .text("name", \.name), .field("appearance", \.appearance), .text("currentTimezone", \.currentZone),
+      .text("homeTimezone", \.homeZone), .field("displayTimezoneMode", \.displayZone, absent: .current),
       .field("timezoneChangeHistory", \.zoneChanges, absent: []), .field("createdAt", \.createdDate),
       .field("updatedAt", \.updatedDate), .field("profileId", \.profileID),
-      .field("lastSynced", \.lastSynced), .text("gender", \.gender), .text("ageGroup", \.ageGroup),
+      .field("lastSynced", \.lastSyncedDate), .text("gender", \.gender), .text("ageGroup", \.ageGroup),
     ])
 }
 
 /// The time zone that determines on which day a user's entries count.
-public enum DisplayZone: Hashable, Sendable {
+public enum DisplayZone: Hashable, Sendable, Codable {
   /// The user's current time zone.
   case current
   /// The user's home time zone.
@@ -127,8 +127,8 @@ extension Profile {
   public var displayTimeZone: TimeZone {
     let name =
       switch displayZone {
-      case .current: currentTimezone
-      case .home: homeTimezone
+      case .current: currentZone
+      case .home: homeZone
       case .custom(let name): name
       }
     return TimeZone(identifier: name) ?? .current

@@ -1,10 +1,8 @@
-public import Foundation
-import Home
-package import Records
+package import Foundation
+public import Records
 package import Replication
-import Sodium
 package import Storage
-package import Wire
+import Wire
 
 /// A record from the store, as a value that can be read, changed and saved.
 ///
@@ -14,18 +12,23 @@ package import Wire
 ///
 /// Saving writes only the fields that were changed since the value was read, so other devices' changes to other
 /// fields are kept. After saving, continue with the value that the call returns; or edit a record in one step with
-/// ``Node/update(_:_:_:)``:
+/// ``Node/update(_:_:)``:
 ///
 /// ```swift
 /// var trip = Trip(name: "Rome")
 /// trip = try await node.save(trip)
 /// trip.notes = "Take the night train"
 /// trip = try await node.save(trip)
-/// try await node.update(Trip.self, trip.id) { $0.isProtected = true }
+/// try await node.update(trip.id) { $0.isProtected = true }
 /// ```
-public protocol Record: Identifiable, Hashable, Sendable where ID == UUID {
+///
+/// Every record can be encoded, for example to restore a screen with its unsaved edits: a decoded record is saved as
+/// if it had never been encoded.
+public protocol Record: Identifiable, Hashable, Codable, Sendable where ID == Identifier<Self> {
+  /// The type of the record's id.
+  associatedtype ID = Identifier<Self>
   /// Creates a record that has only an id.
-  init(id: UUID)
+  init(id: ID)
   /// The state of the record when it was read.
   var origin: RecordOrigin { get set }
   /// Maps the record's properties to fields in the store.
@@ -52,7 +55,7 @@ public struct RecordOrigin: Hashable, Sendable {
 extension Record {
   /// Creates a record from a row of the store.
   package init(_ row: RecordRow) {
-    self.init(id: UUID(row.key.id))
+    self.init(id: ID(row.key.id))
     for field in Self.fields.all { field.read(row.fields[field.number] ?? .null, &self) }
     origin = RecordOrigin(row.fields)
   }
@@ -60,6 +63,9 @@ extension Record {
   package static var kind: Kind { fields.kind }
 
   package var key: RecordKey { RecordKey(kind: Self.kind.number, id: RecordID(id)) }
+
+  /// The id without the kind, which a value of type `any Record` has too.
+  package var uuid: UUID { id.uuid }
 
   /// The values of all fields.
   var values: [FieldNumber: Value] {
@@ -81,27 +87,7 @@ extension Record {
   }
 }
 
-extension UUID {
-  /// Returns an id for a new record. It is a version 7 UUID (RFC 9562), so that records that are created one after
-  /// the other are stored close together.
-  public static func record() -> UUID {
-    UUID(RecordID(milliseconds: Date.now.milliseconds, random: random16()))
-  }
-
-  package init(_ id: some Identifier16) {
-    let bytes = id.bytes
-    self.init(
-      uuid: (
-        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
-        bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-      ))
-  }
-}
-
-extension RecordID {
-  package init(_ id: UUID) {
-    let bytes = withUnsafeBytes(of: id.uuid) { Array($0) }
-    guard let raw = RecordID(bytes: bytes) else { preconditionFailure("a UUID is not 16 bytes long") }
-    self = raw
-  }
+extension RecordKind {
+  /// The kind of a type of records, such as one of an app's own.
+  public init<Owner: Record>(of type: Owner.Type) { self.init(rawValue: Owner.kind.name) }
 }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Records
 import Replication
 import Storage
@@ -10,7 +10,7 @@ import Wire
 /// ```swift
 /// static let fields = RecordFields<PackingItem>(
 ///   2417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
-///   [.reference(1, "trip", \.tripID, to: Trip.self), .text(2, "name", \.name, isRequired: true),
+///   [.reference(1, "trip", \.tripID), .text(2, "name", \.name, isRequired: true),
 ///    .flag(3, "isPacked", \.isPacked)])
 /// ```
 ///
@@ -18,7 +18,7 @@ import Wire
 /// stored them. A kind can get more fields later. Properties that are not among the fields are not stored.
 public struct RecordFields<Owner: Record>: Sendable {
   let all: [RecordField<Owner>]
-  private let id: any KeyPath<Owner, UUID> & Sendable
+  private let id: any KeyPath<Owner, Owner.ID> & Sendable
   private let definition: Definition
 
   /// Where the kind comes from.
@@ -28,7 +28,7 @@ public struct RecordFields<Owner: Record>: Sendable {
     case app(KindNumber, LazyKind)
   }
 
-  init(_ kind: Kind, id: any KeyPath<Owner, UUID> & Sendable, _ fields: [RecordField<Owner>]) {
+  init(_ kind: Kind, id: any KeyPath<Owner, Owner.ID> & Sendable, _ fields: [RecordField<Owner>]) {
     definition = .builtIn(kind)
     self.id = id
     all = fields.map { field in
@@ -50,7 +50,7 @@ public struct RecordFields<Owner: Record>: Sendable {
   ///   - order: the properties by which lists are sorted, in ascending order.
   ///   - fields: the fields, each with a number of its own.
   public init(
-    _ number: Int, _ name: String, plural: String, id: any KeyPath<Owner, UUID> & Sendable,
+    _ number: Int, _ name: String, plural: String, id: any KeyPath<Owner, Owner.ID> & Sendable,
     parent: PartialKeyPath<Owner>? = nil,
     title: PartialKeyPath<Owner>? = nil,
     order: [PartialKeyPath<Owner>] = [], _ fields: [RecordField<Owner>]
@@ -178,9 +178,9 @@ extension RecordField {
   static func text(_ name: String, _ path: Path<String>) -> RecordField { field(name, path, absent: "") }
 
   /// Maps a field to an id that is never nil; it is zero if the field is null.
-  static func id(_ name: String, _ path: Path<UUID>) -> RecordField {
+  static func id<Target: Record>(_ name: String, _ path: Path<Identifier<Target>>) -> RecordField {
     RecordField(
-      name: name, read: { $1[keyPath: path] = UUID($0) ?? zeroID }, write: { $0[keyPath: path].value },
+      name: name, read: { $1[keyPath: path] = Identifier($0) ?? .zero }, write: { $0[keyPath: path].value },
       parts: [Part(path: path)])
   }
 
@@ -199,5 +199,3 @@ extension RecordField {
       }, parts: [Part(path: path), Part(path: zone, index: 1)])
   }
 }
-
-let zeroID = UUID(RecordID(.zero))

@@ -6,7 +6,7 @@ import Storage
 ///
 /// The trip's totals and timeline are derived from these items; see ``TripOverview`` and ``TimelineItem``.
 public struct Trip: Record {
-  public let id: UUID
+  public let id: ID
   /// The name of the trip: at most 1,000 characters, never empty.
   public var name = ""
   /// Notes about the trip, at most 10,000 characters long.
@@ -21,11 +21,11 @@ public struct Trip: Record {
   public var isProtected = false
   public var origin = RecordOrigin()
 
-  public init(id: UUID) { self.id = id }
+  public init(id: ID) { self.id = id }
 
   /// Creates a new trip.
   public init(
-    name: String, startDate: Date? = nil, endDate: Date? = nil, notes: String = "", id: UUID = .record()
+    name: String, startDate: Date? = nil, endDate: Date? = nil, notes: String = "", id: ID = .new()
   ) {
     self.id = id
     self.name = name

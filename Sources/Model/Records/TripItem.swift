@@ -5,7 +5,7 @@ import Storage
 /// An item of a trip's timeline: a ``Lodging``, ``Transportation`` or ``Activity``.
 public protocol TripItem: Record {
   /// The id of the trip that the item belongs to.
-  var tripID: UUID { get set }
+  var tripID: Trip.ID { get set }
   /// The name of the item.
   var name: String { get set }
   /// The time when the item begins; nil if it is not given.
@@ -19,23 +19,23 @@ public protocol TripItem: Record {
   /// The cost of the item; nil if it is not given.
   var cost: Money? { get set }
   /// How much of the cost has been paid.
-  var paid: Payment { get set }
+  var payment: Payment { get set }
   /// Notes about the item.
   var notes: String { get set }
   /// The id of the organization that provides the item.
-  var organizationID: UUID? { get set }
+  var organizationID: Organization.ID? { get set }
 }
 
 extension TripItem {
   /// The id of the place's own address; nil if the item has none, or is a journey.
-  package var placeAddressID: UUID? { (self as? Lodging)?.addressID ?? (self as? Activity)?.addressID }
+  package var placeAddressID: Address.ID? { (self as? Lodging)?.addressID ?? (self as? Activity)?.addressID }
 }
 
 /// A place to stay during a trip.
 public struct Lodging: TripItem {
-  public let id: UUID
+  public let id: ID
   /// The id of the trip that the place to stay belongs to. The place to stay is hidden while the trip is deleted.
-  public var tripID: UUID
+  public var tripID: Trip.ID
   /// The name of the place to stay: at most 1,000 characters, never empty.
   public var name = ""
   /// The time when the stay begins, shown in `startZone`; nil if it is not given.
@@ -49,31 +49,31 @@ public struct Lodging: TripItem {
   /// The cost of the stay; nil if it is not given.
   public var cost: Money?
   /// How much of the cost has been paid.
-  public var paid = Payment.none
+  public var payment = Payment.unpaid
   /// Notes about the place to stay, at most 10,000 characters long.
   public var notes = ""
   /// The id of the organization that provides the place to stay. Nil, or the id of an organization that no longer
-  /// exists, means ``Organization/none``.
-  public var organizationID: UUID?
+  /// exists, means ``Organization/noneID``.
+  public var organizationID: Organization.ID?
   /// The reservation number.
   public var reservation = ""
   /// The name of the place, if the place is not the address of the organization.
   public var customLocationName = ""
   /// The id of the place's own ``Address``, which is a separate record; nil if there is none.
-  public var addressID: UUID?
+  public var addressID: Address.ID?
   /// Whether the app hides the place on its maps.
-  public var hideLocation = false
+  public var isLocationHidden = false
   public var origin = RecordOrigin()
 
-  public init(id: UUID) {
+  public init(id: ID) {
     self.id = id
-    tripID = zeroID
+    tripID = .zero
   }
 
   /// Creates a new place to stay.
   public init(
     name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
-    cost: Money? = nil, id: UUID = .record()
+    cost: Money? = nil, id: ID = .new()
   ) {
     self.id = id
     self.tripID = tripID
@@ -90,19 +90,19 @@ public struct Lodging: TripItem {
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
-      .field("paid", \.paid, absent: .none), .text("notes", \.notes),
+      .field("paid", \.payment, absent: .unpaid), .text("notes", \.notes),
       .field("organizationId", \.organizationID),
       .text("reservation", \.reservation), .text("customLocationName", \.customLocationName),
-      .field("hideLocation", \.hideLocation, absent: false),
+      .field("hideLocation", \.isLocationHidden, absent: false),
       .field("address", \.addressID),
     ])
 }
 
 /// A journey from one place to another during a trip.
 public struct Transportation: TripItem {
-  public let id: UUID
+  public let id: ID
   /// The id of the trip that the journey belongs to. The journey is hidden while the trip is deleted.
-  public var tripID: UUID
+  public var tripID: Trip.ID
   /// The name of the journey: at most 1,000 characters, never empty.
   public var name = ""
   /// The time when the journey begins, shown in `startZone`; nil if it is not given.
@@ -116,27 +116,27 @@ public struct Transportation: TripItem {
   /// The cost of the journey; nil if it is not given.
   public var cost: Money?
   /// How much of the cost has been paid.
-  public var paid = Payment.none
+  public var payment = Payment.unpaid
   /// Notes about the journey, at most 10,000 characters long.
   public var notes = ""
   /// The id of the organization that provides the journey. Nil, or the id of an organization that no longer exists,
-  /// means ``Organization/none``.
-  public var organizationID: UUID?
+  /// means ``Organization/noneID``.
+  public var organizationID: Organization.ID?
   /// The booking number.
   public var confirmation = ""
   /// The means of transport; nil if it is not given.
   public var type: TransportationType?
   public var origin = RecordOrigin()
 
-  public init(id: UUID) {
+  public init(id: ID) {
     self.id = id
-    tripID = zeroID
+    tripID = .zero
   }
 
   /// Creates a new journey within a trip.
   public init(
     name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
-    cost: Money? = nil, type: TransportationType? = nil, id: UUID = .record()
+    cost: Money? = nil, type: TransportationType? = nil, id: ID = .new()
   ) {
     self.id = id
     self.tripID = tripID
@@ -154,7 +154,7 @@ public struct Transportation: TripItem {
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
-      .field("paid", \.paid, absent: .none), .text("notes", \.notes),
+      .field("paid", \.payment, absent: .unpaid), .text("notes", \.notes),
       .field("organizationId", \.organizationID),
       .text("confirmation", \.confirmation), .field("type", \.type),
     ])
@@ -162,9 +162,9 @@ public struct Transportation: TripItem {
 
 /// An activity during a trip.
 public struct Activity: TripItem {
-  public let id: UUID
+  public let id: ID
   /// The id of the trip that the activity belongs to. The activity is hidden while the trip is deleted.
-  public var tripID: UUID
+  public var tripID: Trip.ID
   /// The name of the activity: at most 1,000 characters, never empty.
   public var name = ""
   /// The time when the activity begins, shown in `startZone`; nil if it is not given.
@@ -178,31 +178,31 @@ public struct Activity: TripItem {
   /// The cost of the activity; nil if it is not given.
   public var cost: Money?
   /// How much of the cost has been paid.
-  public var paid = Payment.none
+  public var payment = Payment.unpaid
   /// Notes about the activity, at most 10,000 characters long.
   public var notes = ""
   /// The id of the organization that provides the activity. Nil, or the id of an organization that no longer exists,
-  /// means ``Organization/none``.
-  public var organizationID: UUID?
+  /// means ``Organization/noneID``.
+  public var organizationID: Organization.ID?
   /// The reservation number.
   public var reservation = ""
   /// The name of the place, if the place is not the address of the organization.
   public var customLocationName = ""
   /// The id of the place's own ``Address``, which is a separate record; nil if there is none.
-  public var addressID: UUID?
+  public var addressID: Address.ID?
   /// Whether the app hides the place on its maps.
-  public var hideLocation = false
+  public var isLocationHidden = false
   public var origin = RecordOrigin()
 
-  public init(id: UUID) {
+  public init(id: ID) {
     self.id = id
-    tripID = zeroID
+    tripID = .zero
   }
 
   /// Creates a new activity.
   public init(
     name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
-    cost: Money? = nil, id: UUID = .record()
+    cost: Money? = nil, id: ID = .new()
   ) {
     self.id = id
     self.tripID = tripID
@@ -219,10 +219,10 @@ public struct Activity: TripItem {
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
-      .field("paid", \.paid, absent: .none), .text("notes", \.notes),
+      .field("paid", \.payment, absent: .unpaid), .text("notes", \.notes),
       .field("organizationId", \.organizationID),
       .text("reservation", \.reservation), .text("customLocationName", \.customLocationName),
-      .field("hideLocation", \.hideLocation, absent: false),
+      .field("hideLocation", \.isLocationHidden, absent: false),
       .field("address", \.addressID),
     ])
 }

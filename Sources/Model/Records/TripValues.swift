@@ -1,4 +1,6 @@
 public import Foundation
+import Home
+public import Reasons
 import Records
 import Wire
 
@@ -18,10 +20,42 @@ public struct Money: Hashable, Sendable {
     self.currency = currency
   }
 
-  /// Creates an amount from text such as `"33.33"`; nil if the text is not a valid amount.
-  public init?(_ amount: String, _ currency: String? = nil) {
-    guard let exact = ExactDecimal(amount).flatMap({ Decimal(string: $0.description) }) else { return nil }
+  /// Creates an exact amount from text such as `"33.33"`.
+  ///
+  /// - Throws: ``WaymarkError`` with the code `bad_value` if the text is not a valid amount.
+  public init(exactly amount: String, _ currency: String? = nil) throws(WaymarkError) {
+    guard let exact = Self.amount(amount) else {
+      throw .badValue("amount", amount, allowed: "expected an amount, such as 120.50, of at most 34 digits")
+    }
     self.init(exact, currency)
+  }
+
+  private static func amount(_ text: String) -> Decimal? {
+    ExactDecimal(text).flatMap { Decimal(string: $0.description) }
+  }
+}
+
+extension Money: Codable {
+  private enum CodingKeys: CodingKey {
+    case amount
+    case currency
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let text = try container.decode(String.self, forKey: .amount)
+    guard let amount = Self.amount(text) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .amount, in: container, debugDescription: "expected an amount, such as 120.50")
+    }
+    self.init(amount, try container.decodeIfPresent(String.self, forKey: .currency))
+  }
+
+  /// Encodes the amount as text, which keeps all of its digits in every format.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(amount.description, forKey: .amount)
+    try container.encodeIfPresent(currency, forKey: .currency)
   }
 }
 
@@ -37,7 +71,7 @@ extension Money: FieldContent {
 /// How much of the cost has been paid.
 public enum Payment: String, Codable, CaseIterable, QueryValue, FieldWord {
   /// Nothing has been paid.
-  case none
+  case unpaid = "none"
   /// A deposit has been paid.
   case deposit
   /// The full cost has been paid.
@@ -61,7 +95,7 @@ public enum TransportationType: String, Codable, CaseIterable, QueryValue, Field
 }
 
 /// Geographic coordinates in degrees.
-public struct Coordinate: Hashable, Sendable {
+public struct Coordinate: Hashable, Sendable, Codable {
   /// The latitude, −90 to 90.
   public var latitude: Double
   /// The longitude, −180 to 180.

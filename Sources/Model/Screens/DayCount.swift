@@ -5,7 +5,7 @@ public import Foundation
 /// If the profile's display zone is the current zone, each entry counts on the day that it was in the zone where the
 /// entry was made, so days remain as the user experienced them while travelling. If the display zone is a fixed zone
 /// (the home zone or another one), each entry counts on the day that it was in that zone.
-public struct DayCount: Hashable, Sendable {
+public struct DayCount: Hashable, Sendable, Codable {
   /// The zone in which all entries are counted; nil if each entry is counted in its own zone.
   public let fixed: TimeZone?
   /// The zone that determines which day is today.

@@ -12,7 +12,7 @@ import Storage
 ///
 /// A binary habit is done on a day if the day has an entry. A numeric habit is done if the sum of the day's entries
 /// reaches the daily target or, if there is no target, is greater than zero.
-public struct HabitProgress: Identifiable, Hashable, Sendable {
+public struct HabitProgress: Identifiable, Hashable, Sendable, Codable {
   public var id: Habit.ID { habit.id }
   /// The habit.
   public let habit: Habit
@@ -59,7 +59,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
 
   /// Reports whether the habit is due on a day.
   public func isDue(on day: Day) -> Bool {
-    habit.schedule.isDue(onWeekday: day.weekday) && (firstDay.map { day >= $0 } ?? true)
+    habit.schedule.isDue(on: day.weekday) && (firstDay.map { day >= $0 } ?? true)
       && (last.map { day <= $0 } ?? true)
   }
 
@@ -83,7 +83,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
       }
       // The loop must end here, because the calendar has no day before its first one.
       guard day > earliest else { break }
-      day = day.adding(days: -1)
+      day = day.advanced(by: -1)
     }
     return streak
   }
@@ -100,8 +100,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   }
 
   private func dueDays(in days: ClosedRange<Day>) -> [Day] {
-    (0...days.lowerBound.days(until: days.upperBound)).map { days.lowerBound.adding(days: $0) }
-      .filter(isDue)
+    days.filter(isDue)
   }
 }
 
@@ -146,7 +145,7 @@ package struct HabitCalendar: Hashable, Sendable, Codable {
 extension HabitProgress {
   /// The days of the current month.
   package var month: [HabitMark] {
-    (0..<31).map { today.adding(days: 1 - today.day + $0) }.filter { $0.month == today.month }.map { day in
+    (0..<31).map { today.advanced(by: 1 - today.day + $0) }.filter { $0.month == today.month }.map { day in
       HabitMark(day: day, isDue: isDue(on: day), isDone: isDone(on: day), value: value(on: day))
     }
   }
@@ -173,7 +172,7 @@ extension RecordSource {
     of habit: Habit.ID, since: Day?, now: Date?, _ time: inout EvaluationTime
   ) throws -> HabitProgress? {
     let count = try dayCount(&time, isNow: now == nil)
-    return try record(Habit.self, habit).map {
+    return try record(habit).map {
       try progress(of: $0, count, since: since, now ?? Date(milliseconds: time.now))
     }
   }
@@ -189,9 +188,12 @@ extension RecordSource {
   private func progress(
     of habit: Habit, _ count: DayCount, since: Day?, _ now: Date
   ) throws -> HabitProgress {
-    var logs = HabitEntry.all.filter(\.habitID == habit.id)
+    var logs = HabitEntry.all.filter(.isIn(\.habitID, [habit.id]))
     // The calendar days of two zones differ by at most two at any instant, so no entry that counts is missed.
-    if let since { logs = logs.filter(\.date >= since.adding(days: -2).noon(in: .gmt)) }
+    if let since {
+      logs = logs.filter(
+        Condition(\.date, .atLeast(.integer(since.advanced(by: -2).noon(in: .gmt).milliseconds))))
+    }
     var found: [HabitEntry] = []
     try forEach(try logs.plan.stored(now.milliseconds)) { row in
       let log = HabitEntry(row)

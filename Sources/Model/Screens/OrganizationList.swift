@@ -1,4 +1,3 @@
-public import Foundation
 import Records
 import Replication
 import Storage
@@ -7,7 +6,7 @@ import Storage
 ///
 /// One list serves both the picker and the names that are shown with items: read or watch ``LiveQuery/organizations``
 /// once, and look up the organization of each item in the list.
-public struct OrganizationList: Equatable, Sendable {
+public struct OrganizationList: Equatable, Sendable, Codable {
   /// All organizations, beginning with None; never empty.
   public let all: [Organization]
 
@@ -26,8 +25,8 @@ public struct OrganizationList: Equatable, Sendable {
   /// Returns the organization that an item refers to by this id. It is None if the id is nil or the organization no
   /// longer exists.
   public subscript(id: Organization.ID?) -> Organization {
-    all.first { $0.id == id } ?? all.first { $0.id == Organization.none }
-      ?? Organization(id: Organization.none)
+    all.first { $0.id == id } ?? all.first { $0.id == Organization.noneID }
+      ?? Organization(id: Organization.noneID)
   }
 }
 

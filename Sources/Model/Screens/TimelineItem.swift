@@ -5,7 +5,7 @@ import Storage
 import Wire
 
 /// One item of a trip's timeline.
-public enum TimelineItem: Identifiable, Hashable, Sendable {
+public enum TimelineItem: Identifiable, Hashable, Sendable, Codable {
   /// A place to stay.
   case lodging(Lodging)
   /// A journey from one place to another.
@@ -23,7 +23,14 @@ public enum TimelineItem: Identifiable, Hashable, Sendable {
     }
   }
 
-  public var id: UUID { item.id }
+  /// The id of the item without its kind.
+  public var id: UUID {
+    switch self {
+    case .lodging(let lodging): lodging.id.uuid
+    case .transportation(let transportation): transportation.id.uuid
+    case .activity(let activity): activity.id.uuid
+    }
+  }
 
   /// The day on which the item begins, in the zone in which it begins; nil if the item has no start time.
   public var day: Day? {

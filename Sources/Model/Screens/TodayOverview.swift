@@ -18,7 +18,7 @@ public struct TodayOverview: Hashable, Sendable, Codable {
 
   /// A habit and its progress today.
   public struct HabitToday: Hashable, Sendable, Codable, Identifiable {
-    public let id: UUID
+    public let id: Habit.ID
     /// The name of the habit.
     public let name: String
     /// The emoji of the habit; empty if it has none.
@@ -65,9 +65,9 @@ public struct TodayOverview: Hashable, Sendable, Codable {
 
   /// One of today's entries.
   public struct EntryToday: Hashable, Sendable, Codable, Identifiable {
-    public let id: UUID
+    public let id: HabitEntry.ID
     /// The id of the habit.
-    public let habitID: UUID
+    public let habitID: Habit.ID
     /// The name of the habit.
     public let habitName: String
     /// The time of the entry.
@@ -89,7 +89,7 @@ public struct TodayOverview: Hashable, Sendable, Codable {
 
   /// A trip that is under way or comes next, and its items of today.
   public struct TripToday: Hashable, Sendable, Codable, Identifiable {
-    public let id: UUID
+    public let id: Trip.ID
     /// The name of the trip.
     public let name: String
     /// The first day of the trip.
@@ -138,12 +138,13 @@ extension RecordSource {
     on day: Day, _ count: DayCount, _ time: inout EvaluationTime
   ) throws -> [TodayOverview.EntryToday] {
     // The calendar days of two zones differ by at most two at any instant, so no entry that counts is missed.
-    let near = HabitEntry.all.filter(
-      \.date >= day.adding(days: -2).noon(in: .gmt) && \.date <= day.adding(days: 2).noon(in: .gmt))
+    let near = HabitEntry.all
+      .filter(Condition(\.date, .atLeast(.integer(day.advanced(by: -2).noon(in: .gmt).milliseconds))))
+      .filter(Condition(\.date, .atMost(.integer(day.advanced(by: 2).noon(in: .gmt).milliseconds))))
     return try records(near, &time).filter { count.day(of: $0) == day }.map { entry in
       TodayOverview.EntryToday(
         id: entry.id, habitID: entry.habitID,
-        habitName: try record(Habit.self, entry.habitID)?.name ?? "", date: entry.date, zone: entry.zone,
+        habitName: try record(entry.habitID)?.name ?? "", date: entry.date, zone: entry.zone,
         value: entry.value)
     }
   }
@@ -159,8 +160,8 @@ extension RecordSource {
     let isUnderWay = present != nil
     return TodayOverview.TripToday(
       id: overview.id, name: overview.trip.name, firstDay: days.lowerBound, lastDay: days.upperBound,
-      daysToGo: isUnderWay ? 0 : day.days(until: days.lowerBound),
-      dayNumber: isUnderWay ? days.lowerBound.days(until: day) + 1 : nil,
+      daysToGo: isUnderWay ? 0 : day.distance(to: days.lowerBound),
+      dayNumber: isUnderWay ? days.lowerBound.distance(to: day) + 1 : nil,
       items: isUnderWay ? try items(of: overview.id, on: day) : [])
   }
 

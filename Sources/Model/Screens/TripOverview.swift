@@ -8,9 +8,9 @@ import Wire
 
 /// A trip and the totals of its visible items. The store keeps the totals up to date, so reading an overview does not
 /// add up the items.
-public struct TripOverview: Identifiable, Hashable, Sendable {
+public struct TripOverview: Identifiable, Hashable, Sendable, Codable {
   /// The sum of all costs in one currency.
-  public struct Total: Hashable, Sendable {
+  public struct Total: Hashable, Sendable, Codable {
     /// The exact sum; nil if it has more than 34 digits.
     public let amount: Decimal?
     /// The currency as an ISO 4217 code; nil for the sum of the costs that have no currency.
@@ -21,11 +21,11 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
   /// The trip.
   public let trip: Trip
   /// The number of lodgings.
-  public let lodgings: Int
+  public let lodgingCount: Int
   /// The number of transportations.
-  public let transportations: Int
+  public let transportationCount: Int
   /// The number of activities.
-  public let activities: Int
+  public let activityCount: Int
   /// The earliest start time among the items; nil if no item has a start time.
   public let firstStart: Date?
   /// The latest end time among the items; nil if no item has an end time.
@@ -35,11 +35,11 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
   public let totals: [Total]
 
   /// The total number of items.
-  public var items: Int { lodgings + transportations + activities }
+  public var itemCount: Int { lodgingCount + transportationCount + activityCount }
 
   init(_ trip: Trip, _ summary: TripSummary) {
     self.trip = trip
-    (lodgings, transportations, activities) = (
+    (lodgingCount, transportationCount, activityCount) = (
       summary.lodgings, summary.transportations, summary.activities
     )
     firstStart = summary.firstStart.map { Date(milliseconds: $0) }
@@ -64,6 +64,6 @@ extension RecordSource {
 
   /// Returns a trip with its totals; nil if the trip is not visible.
   package func overview(of trip: Trip.ID) throws -> TripOverview? {
-    try record(Trip.self, trip).map { TripOverview($0, try tripSummary(RecordID(trip))) }
+    try record(trip).map { TripOverview($0, try tripSummary(RecordID(trip))) }
   }
 }

@@ -1,5 +1,6 @@
-package import Home
+import Home
 package import JSONDocument
+package import Reasons
 import Records
 import Storage
 package import Wire

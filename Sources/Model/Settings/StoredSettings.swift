@@ -1,4 +1,5 @@
 package import Home
+import Reasons
 import Records
 package import Replication
 package import Storage

@@ -5,6 +5,7 @@ import Foundation
 package import Home
 import Membership
 public import NodeRuntime
+import Reasons
 import Replication
 import Sodium
 public import Wire
@@ -40,7 +41,7 @@ public struct MemberChange: Hashable, Sendable, Codable {
   /// The name before; equal to `name` unless the member was renamed.
   public let previousName: String
   /// The role of the member.
-  public let role: CircleMember.Role
+  public let role: MemberRole
   /// Whether anything was changed; false if the member already had the role or the name.
   public let isChanged: Bool
 
@@ -125,7 +126,7 @@ extension MemberChange {
   fileprivate init(_ member: Member, previousName: String? = nil, isChanged: Bool) {
     self.init(
       device: member.device, name: member.name, previousName: previousName ?? member.name,
-      role: CircleMember.Role(member.role), isChanged: isChanged)
+      role: MemberRole(member.role), isChanged: isChanged)
   }
 
   fileprivate var logText: String {

@@ -1,8 +1,9 @@
 // Protocol/circle.md, "Leaving"
 
-public import Home
+import Home
 import Membership
 package import NodeRuntime
+public import Reasons
 import Replication
 import Storage
 public import Wire
@@ -19,7 +20,7 @@ public struct DepartureSummary: Hashable, Sendable, Codable {
   /// Human-readable sentences.
   public let text: LocalizableText
   /// What to do next.
-  public let next: Step?
+  package let next: Step?
 }
 
 /// Leaves the circle.

@@ -4,6 +4,7 @@ import Foundation
 package import Home
 import Membership
 package import NodeRuntime
+import Reasons
 import Replication
 import Sodium
 import Storage

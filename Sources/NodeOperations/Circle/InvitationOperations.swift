@@ -3,6 +3,7 @@ public import Foundation
 package import Home
 import Membership
 package import NodeRuntime
+import Reasons
 import Sodium
 import Transport
 package import Wire
@@ -12,7 +13,7 @@ package struct OpenInvitation: Hashable, Sendable, Codable {
   /// The id by which the person refers to the invitation. It is not the ticket, and can't be used to join.
   package let id: String
   package let kind: Kind
-  package let role: CircleMember.Role
+  package let role: MemberRole
   package let expires: Date
   /// How many wrong codes may still be tried; nil for a ticket.
   package let triesLeft: Int?
@@ -53,7 +54,7 @@ package struct InvitationOperations {
   ///
   /// - Parameter passphrase: the passphrase of the root key, if it is sealed.
   package func invite(
-    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?,
+    as role: MemberRole, milliseconds lifetime: Int64, rootKey: String?,
     _ passphrase: Passphrase? = nil
   ) throws -> Invitation {
     let ticket = try makeTicket(as: role, milliseconds: lifetime, rootKey: rootKey, passphrase, code: nil)
@@ -63,7 +64,7 @@ package struct InvitationOperations {
 
   /// Creates a ticket, and offers it to anyone who knows the code, if there is one.
   private func makeTicket(
-    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?,
+    as role: MemberRole, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?,
     code: PairingCode?
   ) throws -> Ticket {
     guard (1...Limits.ticketMillisecondsMax).contains(lifetime) else {
@@ -83,7 +84,7 @@ package struct InvitationOperations {
   /// Offers a ticket to anyone who knows a new code of six digits, and announces the offer on the local network. The offer
   /// of an earlier code ends.
   package func offerCode(
-    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?
+    as role: MemberRole, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?
   ) throws -> CodeInvitation {
     guard (1...Limits.codeMillisecondsMax).contains(lifetime) else {
       throw WaymarkError.badValue(

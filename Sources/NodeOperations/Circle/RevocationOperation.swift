@@ -2,6 +2,7 @@ import Engine
 import Home
 import Membership
 package import NodeRuntime
+import Reasons
 import Replication
 import Sodium
 import Storage

@@ -4,6 +4,7 @@ import Home
 import Membership
 import Model
 import NodeRuntime
+import Reasons
 import Replication
 import Sodium
 import Wire
@@ -135,7 +136,7 @@ extension RevocationPlan {
   ) -> RevocationSummary.Target {
     let member = target.member
     return RevocationSummary.Target(
-      device: member.device, name: member.name, role: CircleMember.Role(member.role),
+      device: member.device, name: member.name, role: MemberRole(member.role),
       statement: isDone ? target.statement.id.description : nil,
       keptLogs: target.revocation?.kept.count ?? 0,
       changeSets: Int(clamping: target.changeSets), lastChanged: discards ? target.lastChanged : nil,

@@ -5,6 +5,7 @@ import Home
 import Membership
 import Model
 import NodeRuntime
+import Reasons
 import Replication
 import Sodium
 import Storage

@@ -3,6 +3,7 @@
 package import Foundation
 package import Home
 import Membership
+import Reasons
 import Replication
 import Storage
 package import Wire

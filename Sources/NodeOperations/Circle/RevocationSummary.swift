@@ -1,6 +1,7 @@
 import Foundation
-public import Home
+import Home
 public import NodeRuntime
+public import Reasons
 public import Wire
 
 /// The preview or the result of revoking devices.
@@ -35,7 +36,7 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
     /// The name of the device.
     public let name: String
     /// The device's role before the revocation.
-    public let role: CircleMember.Role
+    public let role: MemberRole
     /// The id of the statement that revokes it; nil in a preview.
     public let statement: String?
     /// The number of the device's logs that are stored here and kept.

@@ -1,7 +1,8 @@
-public import Foundation
+import Foundation
 import Home
-import Model
+public import Model
 package import NodeRuntime
+import Reasons
 import RecordTables
 import Records
 import Replication
@@ -23,7 +24,7 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
 
   /// A trip that looks like a leftover of a test.
   public struct TestTrip: Hashable, Sendable, Codable, Identifiable {
-    public let id: UUID
+    public let id: Trip.ID
     /// The name of the trip.
     public let name: String
     /// The words with which the trip's name begins that suggest a test; empty if the trip was named by the user.
@@ -100,7 +101,7 @@ package struct TestData {
   private func found(_ trip: RecordRow, mark: String) throws -> CleanupSummary.TestTrip {
     let summary = try store.tripSummary(trip.key.id)
     return CleanupSummary.TestTrip(
-      id: UUID(trip.key.id), name: Kind.trip.title(of: trip) ?? trip.key.id.uuid, mark: mark,
+      id: Trip.ID(trip.key.id), name: Kind.trip.title(of: trip) ?? trip.key.id.uuid, mark: mark,
       items: summary.lodgings + summary.transportations + summary.activities)
   }
 
@@ -140,7 +141,7 @@ extension WaymarkError {
       exitCode: ExitCode.needsYes, code: .needsYes,
       message: "\(what). A backup is taken first, and the deletion can be undone.", next: next,
       candidates: found.map { trip in
-        "\(trip.id.uuidString)  \(shortened(trip.name))  (\(trip.items) \(trip.items == 1 ? "item" : "items"))"
+        "\(trip.id.description)  \(shortened(trip.name))  (\(trip.items) \(trip.items == 1 ? "item" : "items"))"
       })
   }
 }

@@ -28,6 +28,7 @@ public import Foundation
 import Home
 import Model
 package import NodeRuntime
+import Reasons
 import Replication
 import Storage
 import Wire

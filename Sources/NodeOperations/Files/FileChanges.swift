@@ -25,7 +25,7 @@ package struct FileChanges {
       let file = files[0].named(name ?? source.name)
       return try StoredContents(store: core.store).attaching(file, to: parent, now: core.wall())
     }
-    return try core.withWaymarkErrors { try core.store.record(Attachment.self, id) ?? Attachment(id: id) }
+    return try core.withWaymarkErrors { try core.store.record(id) ?? Attachment(id: id) }
   }
 
   /// Writes a change that names files of the user: adds the files to the store first, off the node's queue, then writes

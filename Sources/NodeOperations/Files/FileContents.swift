@@ -6,6 +6,7 @@ package import FileFormat
 package import Home
 package import Model
 package import NodeRuntime
+import Reasons
 import Records
 import Storage
 package import Wire
@@ -100,7 +101,7 @@ package struct FileContents {
       try await fetch(file, named: name)
     } catch let error as WaymarkError {
       throw WaymarkError(
-        exitCode: error.exitCode, code: error.code,
+        exitCode: error.exitCode, code: error.reason,
         message: "The copy of “\(shortened(name))” on this device is damaged. \(error.message)",
         next: error.next)
     }

@@ -3,6 +3,7 @@ import FileFormat
 import Home
 import Model
 import NodeRuntime
+import Reasons
 import Replication
 import Storage
 import Wire

@@ -4,8 +4,9 @@ import FileStore
 package import Foundation
 import Home
 package import ImportExport
-import Model
+package import Model
 package import NodeRuntime
+import Reasons
 import Records
 import Replication
 import Storage
@@ -59,7 +60,7 @@ package struct ImportExportOperations {
   /// - Parameter overwrites: whether to replace an existing file.
   /// - Throws: `WaymarkError` with the code `needs_yes` if the file exists and `overwrites` is false.
   package func export(
-    as format: ExportFormat, to path: String, trip: UUID?, overwrites: Bool
+    as format: ExportFormat, to path: String, trip: Trip.ID?, overwrites: Bool
   ) async throws -> ExportSummary {
     try await core.withWaymarkErrors {
       let target = try ExportTarget(path, format, in: core.home, overwrites: overwrites)
@@ -69,7 +70,7 @@ package struct ImportExportOperations {
   }
 
   /// Exports the visible records, and returns them as the content of a single file.
-  package func export(as format: ExportFormat, trip: UUID?) async throws -> ExportedFile {
+  package func export(as format: ExportFormat, trip: Trip.ID?) async throws -> ExportedFile {
     try await core.withWaymarkErrors {
       guard !format.isFolder else {
         throw WaymarkError.usage(
@@ -80,8 +81,8 @@ package struct ImportExportOperations {
     }
   }
 
-  private func read(_ format: ExportFormat, _ trip: UUID?) async throws -> StoreExport {
-    let trip = try trip.map { try core.names.resolve(Kind.trip, $0.uuidString.lowercased()).key.id }
+  private func read(_ format: ExportFormat, _ trip: Trip.ID?) async throws -> StoreExport {
+    let trip = try trip.map { try core.names.resolve(Kind.trip, $0.description.lowercased()).key.id }
     let export = try StoreExport(format, trip: trip)
     return try await core.inSlices { pace in
       var export = export

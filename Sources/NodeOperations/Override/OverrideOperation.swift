@@ -6,6 +6,7 @@ package import Home
 import Membership
 import Model
 package import NodeRuntime
+import Reasons
 import Records
 import Replication
 import Storage
@@ -41,7 +42,7 @@ package struct OverrideOperation: Sendable {
     switch scope {
     case .everything: break
     case .kind(let kind): only = kind.rawValue
-    case .trip(let id): trip = id.uuidString.lowercased()
+    case .trip(let id): trip = id.description.lowercased()
     }
     self.init(from: peer, only: only, trip: trip, isPreview: isPreview, isConfirmed: !isPreview)
   }
@@ -194,7 +195,7 @@ package struct OverrideOperation: Sendable {
       do {
         found.append((peer, try await answer(of: peer, on: node, body)))
       } catch let left as WaymarkError
-        where left.exitCode == ExitCode.notRunning && left.code != .notComparable
+        where left.exitCode == ExitCode.notRunning && left.reason != .notComparable
       {
         failure = left
       }
@@ -309,7 +310,7 @@ extension WaymarkError {
   /// Returns the same failure with exit code 3, for a peer that can't be reached.
   fileprivate static func unreached(_ failure: WaymarkError) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.notRunning, code: failure.code, message: failure.message, next: failure.next)
+      exitCode: ExitCode.notRunning, code: failure.reason, message: failure.message, next: failure.next)
   }
 
   fileprivate static func closed(_ reason: Reason, _ peer: String) -> WaymarkError {

@@ -4,6 +4,7 @@ import Home
 import Membership
 import Model
 import NodeRuntime
+import Reasons
 import Records
 import Replication
 import Storage
@@ -119,7 +120,7 @@ struct OverridePreview {
   func summary(isPreview: Bool, outcome: OverrideOutcome? = nil, backup: String? = nil) -> OverrideSummary {
     OverrideSummary(
       isPreview: isPreview, from: peer.map { DeviceReference($0) },
-      only: scope.only.map(RecordKind.init(rawValue:)), trip: scope.records.trip.map { UUID($0.id) },
+      only: scope.only.map(RecordKind.init(rawValue:)), trip: scope.records.trip.map { Trip.ID($0.id) },
       turnsSyncOn: turnsSyncOn, kinds: counts.map { OverrideSummary.KindChanges($0.kind, $0.counts) },
       total: OverrideSummary.Total(changes.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }),
       unknown: unknown.count, peers: asked.map { DeviceReference($0) },

@@ -1,4 +1,4 @@
-public import Foundation
+public import Model
 public import Records
 public import Wire
 
@@ -9,7 +9,7 @@ public enum OverrideScope: Hashable, Sendable {
   /// The records of one kind.
   case kind(RecordKind)
   /// A trip and everything that belongs to it.
-  case trip(UUID)
+  case trip(Trip.ID)
 }
 
 /// The preview or the result of an override.
@@ -21,7 +21,7 @@ public struct OverrideSummary: Hashable, Sendable, Codable {
   /// The kind that the override is limited to; nil for all kinds.
   public let only: RecordKind?
   /// The trip that the override is limited to; nil for all records.
-  public let trip: UUID?
+  public let trip: Trip.ID?
   /// Whether the override also turns on sync of records.
   public let turnsSyncOn: Bool
   /// The changes by kind.

@@ -4,6 +4,7 @@ import Home
 package import Membership
 import Model
 public import NodeRuntime
+import Reasons
 import Replication
 import Storage
 package import Wire

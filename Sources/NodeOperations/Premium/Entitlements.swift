@@ -4,6 +4,7 @@ public import Home
 import Membership
 import Model
 package import NodeRuntime
+package import Reasons
 import Replication
 import Storage
 public import Wire

@@ -1,5 +1,6 @@
 import Home
 import Membership
+import Reasons
 package import Replication
 import Sodium
 import Storage

@@ -3,6 +3,7 @@ package import Foundation
 package import Home
 import Membership
 package import NodeRuntime
+import Reasons
 import Records
 package import Replication
 import Sodium
@@ -96,9 +97,9 @@ package struct OwnPremiumIssue {
   private func openRootKey(_ file: String?, _ source: PassphraseSource) throws -> OpenedKey {
     do {
       return try RootKey.open(file, at: core.home, of: core.circle, source, for: "Issuing premium")
-    } catch let error as WaymarkError where error.code == .rootKey && file == nil {
+    } catch let error as WaymarkError where error.reason == .rootKey && file == nil {
       throw WaymarkError(
-        exitCode: error.exitCode, code: error.code, message: error.message,
+        exitCode: error.exitCode, code: error.reason, message: error.message,
         next:
           "\(core.inspection().ownPremiumStep), or specify the file that holds it: \(waymark: "premium self --root-key FILE")"
       )

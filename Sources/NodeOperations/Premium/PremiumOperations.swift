@@ -6,6 +6,7 @@ package import Membership
 import Model
 package import NodeRuntime
 package import Purchases
+import Reasons
 import Replication
 import Storage
 package import Wire

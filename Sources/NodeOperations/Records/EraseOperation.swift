@@ -7,6 +7,7 @@ import LogStorage
 import Membership
 package import Model
 package import NodeRuntime
+import Reasons
 import Records
 import Replication
 import Storage

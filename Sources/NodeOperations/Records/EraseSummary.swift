@@ -1,6 +1,7 @@
 public import Foundation
 import Home
 public import Model
+import Reasons
 public import Records
 public import Wire
 
@@ -40,6 +41,9 @@ public struct EraseSummary: Hashable, Sendable, Codable {
     public let isDeleted: Bool
     /// The record with which this one was erased, because it belongs to it; nil if this one was named.
     public let with: RecordReference?
+
+    /// Returns the id as that of a record of a kind; nil if the record is of another kind.
+    public func id<Owner: Record>(as type: Owner.Type) -> Owner.ID? { Identifier(id, kind) }
 
     private enum CodingKeys: String, CodingKey {
       case kind

@@ -27,11 +27,11 @@ public enum Onboarding: Hashable, Sendable {
   /// A summary of the data on this device for a returning user.
   public struct ReturningUser: Hashable, Sendable {
     /// The number of habits.
-    public let habits: Int
+    public let habitCount: Int
     /// The number of categories.
-    public let categories: Int
+    public let categoryCount: Int
     /// The number of trips.
-    public let trips: Int
+    public let tripCount: Int
     /// The profile's name; nil if it has none.
     public let profileName: String?
     /// The missing parts of the profile.
@@ -50,7 +50,7 @@ public enum Onboarding: Hashable, Sendable {
     /// The appearance: light, dark or the system's.
     case appearance
     /// The person's home time zone.
-    case homeTimezone
+    case homeZone = "homeTimezone"
   }
 }
 
@@ -66,9 +66,9 @@ extension Onboarding.ReturningUser: Codable {
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(habits, forKey: .habits)
-    try container.encode(categories, forKey: .categories)
-    try container.encode(trips, forKey: .trips)
+    try container.encode(habitCount, forKey: .habits)
+    try container.encode(categoryCount, forKey: .categories)
+    try container.encode(tripCount, forKey: .trips)
     try container.encode(hasProfile, forKey: .hasProfile)
     try container.encode(profileName, forKey: .profileName)
     try container.encode(missing, forKey: .missing)
@@ -76,9 +76,9 @@ extension Onboarding.ReturningUser: Codable {
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    habits = try container.decode(Int.self, forKey: .habits)
-    categories = try container.decode(Int.self, forKey: .categories)
-    trips = try container.decode(Int.self, forKey: .trips)
+    habitCount = try container.decode(Int.self, forKey: .habits)
+    categoryCount = try container.decode(Int.self, forKey: .categories)
+    tripCount = try container.decode(Int.self, forKey: .trips)
     profileName = try container.decodeIfPresent(String.self, forKey: .profileName)
     missing = try container.decode([Onboarding.ProfilePart].self, forKey: .missing)
   }

@@ -38,12 +38,12 @@ package struct OnboardingReader {
     }
     let isMissing: [Onboarding.ProfilePart: Bool] = [
       .name: text("name") == nil, .avatar: (profile[ProfileWrite.avatar] ?? .null).isEmpty,
-      .appearance: text("appearance") == nil, .homeTimezone: text("homeTimezone") == nil,
+      .appearance: text("appearance") == nil, .homeZone: text("homeTimezone") == nil,
     ]
     let counts = try core.store.visibleCounts()
     return Onboarding.ReturningUser(
-      habits: counts[KindNumbers.habit] ?? 0, categories: counts[KindNumbers.category] ?? 0,
-      trips: counts[KindNumbers.trip] ?? 0, profileName: text("name"),
+      habitCount: counts[KindNumbers.habit] ?? 0, categoryCount: counts[KindNumbers.category] ?? 0,
+      tripCount: counts[KindNumbers.trip] ?? 0, profileName: text("name"),
       missing: Onboarding.ProfilePart.allCases.filter { isMissing[$0] == true })
   }
 }

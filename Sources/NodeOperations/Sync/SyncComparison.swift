@@ -1,9 +1,10 @@
 import Enrolment
 import Foundation
-package import Home
+import Home
 import Membership
 import Model
 package import NodeRuntime
+package import Reasons
 import Records
 import Replication
 import Storage
@@ -77,8 +78,8 @@ package struct SyncComparison {
   private func notAsked(_ asked: Asked) -> SyncPreview.NotAsked? {
     asked.failure.map { failure in
       SyncPreview.NotAsked(
-        device: asked.peer.device, name: asked.peer.name, reason: failure.code,
-        text: failure.code.isState ? failure.code.sentence(peer: asked.peer.name) : failure.message,
+        device: asked.peer.device, name: asked.peer.name, reason: failure.reason,
+        text: failure.reason.isState ? failure.reason.sentence(peer: asked.peer.name) : failure.message,
         next: failure.next)
     }
   }
@@ -175,7 +176,7 @@ extension SyncComparison {
       do { heads = try await PeerInquiry(peer: peer).recordHeads(on: node) } catch let failure as WaymarkError
       {
         // The peer has too many logs to compare them with those here: leave the decision to the person.
-        if failure.code == .notComparable { return true }
+        if failure.reason == .notComparable { return true }
         continue
       }
       try node.checkOpen()

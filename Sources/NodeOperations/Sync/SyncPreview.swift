@@ -1,7 +1,8 @@
 public import Foundation
-public import Home
+import Home
 public import Model
 public import NodeRuntime
+public import Reasons
 public import Records
 import Replication
 public import Wire

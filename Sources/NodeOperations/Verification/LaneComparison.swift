@@ -2,6 +2,7 @@ import Home
 import Membership
 import Model
 import NodeRuntime
+import Reasons
 import Replication
 import Storage
 import Wire
@@ -22,7 +23,7 @@ struct LaneComparison {
       }
       return verdict ?? .notInSync(behind: 0, ahead: 0)
     } catch let failure as WaymarkError {
-      return .notCompared(reason: failure.code, text: failure.message, next: failure.next)
+      return .notCompared(reason: failure.reason, text: failure.message, next: failure.next)
     } catch {
       return .notCompared(
         reason: .store, text: "The store can't be read: \(error).", next: .waymark("verify --deep"))

@@ -1,6 +1,7 @@
 import Home
 import Membership
 package import NodeRuntime
+import Reasons
 import Replication
 import Storage
 package import Wire
@@ -29,7 +30,7 @@ package struct PeerComparison {
     guard node.replica.session(with: device) == nil else { return peer }
     let reason = PeerInquiry(peer: device).notReachable(on: node)
     throw WaymarkError(
-      exitCode: ExitCode.notInSync, code: reason.code, message: reason.message, next: reason.next)
+      exitCode: ExitCode.notInSync, code: reason.reason, message: reason.message, next: reason.next)
   }
 
   private static func connected(on node: NodeCore) throws -> [Member] {

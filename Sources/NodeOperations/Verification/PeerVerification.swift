@@ -1,5 +1,6 @@
-public import Home
+import Home
 public import Model
+public import Reasons
 public import Wire
 
 /// The result of comparing this device's data with that of peers.

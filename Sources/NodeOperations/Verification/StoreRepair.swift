@@ -3,6 +3,7 @@ import Enrolment
 import Home
 import Membership
 import NodeRuntime
+import Reasons
 import Replication
 import Storage
 import Verification

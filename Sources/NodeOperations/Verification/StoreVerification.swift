@@ -1,7 +1,8 @@
 public import Foundation
-public import Home
+package import Home
 import Model
 package import NodeRuntime
+public import Reasons
 public import Records
 import Replication
 import Verification

@@ -12,7 +12,7 @@ public struct CircleMember: Hashable, Sendable, Identifiable {
   /// The name under which this device shows the member.
   public let name: String
   /// The role of the device.
-  public let role: Role
+  public let role: MemberRole
   /// Whether the member is this device.
   public let isOwn: Bool
   /// Whether the device is revoked.
@@ -40,14 +40,6 @@ public struct CircleMember: Hashable, Sendable, Identifiable {
     public let bytes: UInt64
     /// The device's quota in the lane, in bytes. A part of it is reserved for restored or copied stores.
     public let quota: UInt64
-  }
-
-  /// The permissions of a device.
-  public enum Role: String, Hashable, Sendable, Codable {
-    /// Reads and writes, and may invite and revoke devices.
-    case admin
-    /// Reads and writes.
-    case member
   }
 
   /// A revocation of a device.
@@ -88,7 +80,7 @@ extension CircleMember: Codable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     device = try container.decode(DeviceKey.self, forKey: .device)
     name = try container.decode(String.self, forKey: .name)
-    role = try container.decode(Role.self, forKey: .role)
+    role = try container.decode(MemberRole.self, forKey: .role)
     isOwn = try container.decode(Bool.self, forKey: .isOwn)
     isRevoked = try container.decode(Bool.self, forKey: .isRevoked)
     isLeaving = try container.decode(Bool.self, forKey: .isLeaving)
@@ -120,7 +112,7 @@ extension CircleMember {
   package init(_ member: Member, on node: NodeCore, now: Moment) {
     let inspection = NodeInspection(of: node, now: now)
     self.init(
-      device: member.device, name: node.name(of: member.device), role: Role(member.role),
+      device: member.device, name: node.name(of: member.device), role: MemberRole(member.role),
       isOwn: member.device == node.identity.device,
       isRevoked: node.circle.evaluation.revocations[member.device]?.isEmpty == false,
       isLeaving: node.circle.evaluation.leaving[member.device] != nil
@@ -145,7 +137,15 @@ extension CircleMember.Usage {
   }
 }
 
-extension CircleMember.Role {
+/// The permissions of a device.
+public enum MemberRole: String, Hashable, Sendable, Codable {
+  /// Reads and writes, and may invite and revoke devices.
+  case admin
+  /// Reads and writes.
+  case member
+}
+
+extension MemberRole {
   package init(_ role: Role) { self = role == .admin ? .admin : .member }
 }
 

@@ -5,6 +5,7 @@ import Home
 import JSONDocument
 package import Membership
 import Model
+import Reasons
 import Replication
 import Storage
 package import Wire

@@ -3,6 +3,7 @@ import Foundation
 import Home
 import Membership
 import Model
+import Reasons
 package import Replication
 package import Storage
 import Wire

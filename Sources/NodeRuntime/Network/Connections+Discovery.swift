@@ -3,6 +3,7 @@
 import Engine
 import Home
 import Membership
+import Reasons
 import Replication
 import ServiceDiscovery
 import Sodium

@@ -1,6 +1,7 @@
 import Enrolment
 import Home
 package import Membership
+import Reasons
 package import Replication
 import SecureChannel
 package import Sodium

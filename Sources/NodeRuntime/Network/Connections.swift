@@ -3,6 +3,7 @@ package import Enrolment
 import Home
 package import Membership
 import Platform
+import Reasons
 package import Replication
 import SecureChannel
 import Storage
@@ -130,7 +131,7 @@ package final class Connections {
         next: "\(waymark: "run --listen [::]:7433"), to listen on all of its addresses")
     } catch ListenError.failed(let endpoint, let error) {
       throw WaymarkError.failed(
-        .listen, "Can't listen at \(endpoint): \(reason(error.code).lowercased()).",
+        .listen, "Can't listen at \(endpoint): \(systemReason(error.code).lowercased()).",
         next: error.code == EACCES
           ? "\(waymark: "run --listen") with a port of 1024 or more; lower ports need administrator rights"
           : .waymark("run --listen [::]:7433"))

@@ -1,4 +1,5 @@
 import Home
+import Reasons
 package import Replication
 package import SecureChannel
 package import Transport

@@ -1,9 +1,10 @@
 package import ChangeHistory
 import Engine
 import Enrolment
-package import Home
+import Home
 package import Membership
 package import Model
+package import Reasons
 import Replication
 import Transport
 package import Wire

@@ -19,6 +19,7 @@ import Engine
 import Enrolment
 import Home
 import Membership
+import Reasons
 import Storage
 import Transport
 import Wire

@@ -1,8 +1,9 @@
 import Engine
 import Enrolment
-package import Home
+import Home
 import Membership
 package import Model
+package import Reasons
 package import Replication
 import Storage
 package import Wire

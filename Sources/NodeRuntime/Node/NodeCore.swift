@@ -16,6 +16,7 @@ import Enrolment
 package import FileStore
 package import Home
 package import Membership
+package import Reasons
 package import Replication
 import Sodium
 package import Storage

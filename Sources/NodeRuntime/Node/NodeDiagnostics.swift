@@ -3,6 +3,7 @@ import Home
 import JSONDocument
 import Membership
 import Model
+import Reasons
 import Records
 import Replication
 import Storage

@@ -8,6 +8,7 @@ import Home
 import JSONDocument
 import Membership
 import Model
+import Reasons
 import RecordTables
 import Replication
 import Storage

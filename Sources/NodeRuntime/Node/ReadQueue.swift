@@ -2,8 +2,9 @@
 
 import Dispatch
 import Engine
-package import Home
+import Home
 package import Model
+package import Reasons
 package import Replication
 package import Storage
 import Transport

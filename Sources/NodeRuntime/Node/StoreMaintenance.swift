@@ -1,7 +1,8 @@
 // Sources/store.md, "A full disk", "A disk that fails" and "A damaged change set"
 
 import Engine
-package import Home
+import Home
+package import Reasons
 import RecordTables
 import Replication
 import Storage

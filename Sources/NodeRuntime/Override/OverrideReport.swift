@@ -4,6 +4,7 @@ import Engine
 import Enrolment
 import Home
 import Model
+import Reasons
 import Records
 import Replication
 import Storage

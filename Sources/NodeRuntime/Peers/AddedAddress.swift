@@ -1,4 +1,5 @@
-public import Home
+import Home
+public import Reasons
 import Replication
 import Storage
 public import Wire

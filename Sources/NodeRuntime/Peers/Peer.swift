@@ -1,7 +1,8 @@
 import Engine
 public import Foundation
-public import Home
+import Home
 import Membership
+public import Reasons
 import Replication
 import Storage
 import Transport
@@ -16,21 +17,21 @@ public struct Peer: Hashable, Sendable, Identifiable {
   /// The state of the peer.
   public let state: PeerState
   /// Why the peer is in this state.
-  public let reason: Reason
+  package let reason: Reason
   /// The reason as a human-readable clause.
   public var sentence: LocalizableText { reason.sentence(peer: name) }
   /// What to do next, usually a `waymark` command; nil if nothing helps.
-  public var next: Step? { reason.next(peer: name) }
+  package var next: Step? { reason.next(peer: name) }
   /// What resolves the reason.
-  public var remedy: Remedy { reason.remedy }
+  package var remedy: Remedy { reason.remedy }
   /// The root cause, listed in ``NodeStatus/causes``, of which this state is a consequence; nil if there is none.
-  public internal(set) var consequenceOf: Reason?
+  package internal(set) var consequenceOf: Reason?
   /// When the peer connected; if it is offline, when it was last connected.
   public let since: Date?
   /// The peer's address, `ADDR:PORT`.
   public let address: String?
   /// The source of the address; nil if it is not known.
-  public let addressSource: AddressSource?
+  package let addressSource: AddressSource?
   /// The round-trip time of the last heartbeat; nil unless the peer is connected.
   public let roundTrip: Duration?
   /// How far the peer's clock is ahead of this device's clock; negative if it is behind.
@@ -64,7 +65,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
     /// Whether the lane is open.
     public let isOpen: Bool
     /// Why the lane is closed; nil if it is open.
-    public let reason: Reason?
+    package let reason: Reason?
     /// The number of change sets that the peer has and this device lacks; nil if that is not known.
     public let behind: Int?
     /// The number of change sets that this device has and the peer lacks; nil if that is not known.
@@ -79,61 +80,6 @@ public struct Peer: Hashable, Sendable, Identifiable {
       case ahead
       case isEqual = "digestEqual"
     }
-  }
-
-  /// The round-trip times to a peer.
-  public struct Ping: Hashable, Sendable {
-    /// The public key that identifies the peer.
-    public let device: DeviceKey
-    /// The name under which this device shows the peer.
-    public let name: String
-    /// The `ADDR:PORT` at which the peer is connected; nil if that is not known.
-    public let address: String?
-    /// The measured round-trip times, in order; at least one.
-    public let roundTrips: [Duration]
-
-    /// The shortest round-trip time.
-    public var least: Duration { roundTrips.min() ?? .zero }
-    /// The median round-trip time.
-    public var median: Duration { roundTrips.sorted()[roundTrips.count / 2] }
-    /// The longest round-trip time.
-    public var most: Duration { roundTrips.max() ?? .zero }
-  }
-}
-
-extension Peer.Ping: Codable {
-  private enum CodingKeys: String, CodingKey {
-    case device
-    case name
-    case address
-    case roundTrips = "roundTripsMilliseconds"
-    case least
-    case median
-    case most
-  }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    device = try container.decode(DeviceKey.self, forKey: .device)
-    name = try container.decode(String.self, forKey: .name)
-    address = try container.decodeIfPresent(String.self, forKey: .address)
-    roundTrips = try container.decode([Double].self, forKey: .roundTrips)
-      .map { .microseconds(Int64($0 * 1_000)) }
-    guard !roundTrips.isEmpty else {
-      throw DecodingError.dataCorruptedError(
-        forKey: .roundTrips, in: container, debugDescription: "no round trip")
-    }
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(device, forKey: .device)
-    try container.encode(name, forKey: .name)
-    try container.encodeIfPresent(address, forKey: .address)
-    try container.encode(roundTrips.map(\.milliseconds), forKey: .roundTrips)
-    try container.encode(least.milliseconds, forKey: .least)
-    try container.encode(median.milliseconds, forKey: .median)
-    try container.encode(most.milliseconds, forKey: .most)
   }
 }
 

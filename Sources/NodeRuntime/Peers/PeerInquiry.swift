@@ -1,6 +1,7 @@
 import Engine
-package import Home
+import Home
 import Membership
+package import Reasons
 package import Replication
 import Storage
 package import Verification
@@ -66,11 +67,11 @@ package struct PeerInquiry {
   /// Measures the round-trip time several times.
   ///
   /// - Parameter count: the number of measurements, 1 to 20.
-  package func ping(count: Int, on node: NodeCore) async throws -> Peer.Ping {
+  package func ping(count: Int, on node: NodeCore) async throws -> PingResult {
     try node.checkServing()
     var trips: [Duration] = []
     for _ in 0..<min(max(count, 1), 20) { trips.append(try await roundTrip(on: node)) }
-    return Peer.Ping(
+    return PingResult(
       device: peer, name: node.name(of: peer), address: node.connections.serving?.lastAddress[peer],
       roundTrips: trips)
   }

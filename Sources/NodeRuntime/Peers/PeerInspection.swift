@@ -3,6 +3,7 @@ import Enrolment
 import Foundation
 import Home
 package import Membership
+import Reasons
 package import Replication
 import Storage
 import Transport

@@ -1,6 +1,7 @@
 import Enrolment
-package import Home
+import Home
 import Membership
+package import Reasons
 import Records
 import Replication
 import Wire
@@ -27,8 +28,8 @@ extension NodeInspection {
     return NodeStatus.Notice(
       .premiumEnds,
       text: "premium \(isOver ? "ended" : "ends on") \(endText(milliseconds: end)) and can't be renewed: "
-        + "\(failure.code.sentence())",
-      next: failure.code == .clockDisputed ? failure.next : .waymark("premium self"))
+        + "\(failure.reason.sentence())",
+      next: failure.reason == .clockDisputed ? failure.next : .waymark("premium self"))
   }
 
   /// The notice that premium ends unless the App Store confirms the subscription; nil if that is not due, or if premium

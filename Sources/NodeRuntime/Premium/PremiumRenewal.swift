@@ -2,6 +2,7 @@ import Engine
 import Enrolment
 package import Home
 import Membership
+package import Reasons
 import Records
 import Replication
 import Storage

@@ -4,6 +4,7 @@ public import Foundation
 import Home
 import Membership
 import Model
+import Reasons
 public import Records
 import Replication
 import Storage

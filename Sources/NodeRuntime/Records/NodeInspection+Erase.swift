@@ -5,6 +5,7 @@ import Home
 package import LogStorage
 package import Membership
 import Model
+import Reasons
 import Records
 import Replication
 import Storage

@@ -1,4 +1,5 @@
 import Home
+import Reasons
 import Wire
 
 /// Finds the root causes of current problems, and tells which peers' states are only consequences of them.

@@ -3,6 +3,7 @@ import Foundation
 import Home
 import JSONDocument
 import Membership
+import Reasons
 import Replication
 import Storage
 import Transport

@@ -5,6 +5,7 @@ import JSONDocument
 import LogStorage
 import Membership
 import Model
+import Reasons
 import Replication
 import Storage
 import Wire

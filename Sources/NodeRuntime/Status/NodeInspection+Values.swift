@@ -1,4 +1,5 @@
 import Home
+import Reasons
 import Replication
 import Storage
 import Wire

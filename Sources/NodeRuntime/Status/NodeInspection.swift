@@ -5,6 +5,7 @@ import Foundation
 import Home
 import Membership
 import Model
+import Reasons
 package import Replication
 import Storage
 import Wire
@@ -72,7 +73,7 @@ package struct NodeInspection {
   private func syncObstacle(_ peers: [Peer]) -> NodeStatus.Obstacle? {
     guard !peers.isEmpty, !isInSync(with: nil, Lane.allCases) else { return nil }
     let error = connections.serving == nil ? WaymarkError.notServing : notInSync(with: nil, Lane.allCases)
-    return NodeStatus.Obstacle(reason: error.code, text: error.message, next: error.next)
+    return NodeStatus.Obstacle(reason: error.reason, text: error.message, next: error.next)
   }
 
   private func lane(_ lane: Lane, _ reason: Reason?) throws -> NodeStatus.Lane {

@@ -2,6 +2,7 @@ public import ChangeHistory
 import Engine
 public import Foundation
 public import Home
+public import Reasons
 public import Records
 import Replication
 import Storage

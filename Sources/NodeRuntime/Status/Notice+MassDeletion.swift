@@ -1,6 +1,7 @@
 import ChangeHistory
 import Home
 import Model
+import Reasons
 import Records
 import Wire
 

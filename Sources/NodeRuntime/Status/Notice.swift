@@ -1,6 +1,7 @@
 public import ChangeHistory
 public import Foundation
-public import Home
+import Home
+public import Reasons
 public import Wire
 
 extension NodeStatus {
@@ -25,7 +26,7 @@ extension NodeStatus {
       case .massDeletion(let deletion): deletion.device
       case .large(let usage): usage.device
       case .massErase(let erase): erase.device
-      case .none, .futureDated, .clockSkew, .parked, .damaged, .revoked, .eraseUnheard: nil
+      case .nothing, .futureDated, .clockSkew, .parked, .damaged, .revoked, .eraseUnheard: nil
       }
     }
 
@@ -34,7 +35,7 @@ extension NodeStatus {
       if case .massDeletion(let deletion) = details { deletion.operation } else { nil }
     }
 
-    init(_ reason: Reason, text: LocalizableText? = nil, next: Step? = nil, _ details: Details = .none) {
+    init(_ reason: Reason, text: LocalizableText? = nil, next: Step? = nil, _ details: Details = .nothing) {
       self.reason = reason
       self.text = text ?? reason.sentence()
       self.next = next ?? reason.next()
@@ -44,7 +45,7 @@ extension NodeStatus {
     /// The data of a notice, in addition to its text.
     public enum Details: Hashable, Sendable {
       /// No additional data.
-      case none
+      case nothing
       /// The device that the notice concerns.
       case device(DeviceKey)
       /// The key of the device unseen longest, then all devices not seen for two weeks or more, the longest unseen
@@ -166,7 +167,7 @@ extension NodeStatus.Notice: Codable {
     try container.encode(text, forKey: .text)
     try container.encodeIfPresent(next, forKey: .next)
     switch details {
-    case .none: break
+    case .nothing: break
     case .device(let device): try container.encode(device, forKey: .device)
     case .unseen(let device, let devices):
       try container.encode(device, forKey: .device)
@@ -272,7 +273,7 @@ extension NodeStatus.Notice.Details {
     } else if container.contains(.device) {
       self = .device(try decode(.device))
     } else {
-      self = .none
+      self = .nothing
     }
   }
 }

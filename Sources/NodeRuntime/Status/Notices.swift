@@ -4,6 +4,7 @@ import FileFormat
 import Home
 import LogStorage
 import Membership
+import Reasons
 import Replication
 import Storage
 import Wire

@@ -1,5 +1,6 @@
 import Engine
-public import Home
+import Home
+public import Reasons
 
 /// Whether a node's store can be written and trusted.
 public enum StoreHealth: Hashable, Sendable {

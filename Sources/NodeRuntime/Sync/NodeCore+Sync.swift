@@ -1,6 +1,7 @@
 import Engine
 import Home
 import Membership
+import Reasons
 import Replication
 import Storage
 import Wire

@@ -15,6 +15,7 @@ import Enrolment
 import Home
 import Membership
 import Model
+import Reasons
 import Replication
 import Storage
 import Wire

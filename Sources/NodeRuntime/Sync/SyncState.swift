@@ -1,7 +1,8 @@
 import Engine
 public import Foundation
-public import Home
+import Home
 package import Membership
+public import Reasons
 import Replication
 package import Wire
 
@@ -15,8 +16,8 @@ package import Wire
 /// switch state.step {
 /// case .buyPremium, .renewPremium: showPaywall(state.sentence)
 /// case .turnOn: showSwitch(state.sentence)
-/// case .join: askForTicket(state.sentence)
-/// case .wait, .none: break
+/// case .confirmPurchase, .updateApp, .join, .wait: show(state.sentence)
+/// case .nothing: break
 /// }
 /// ```
 public struct SyncState: Hashable, Sendable {
@@ -44,7 +45,7 @@ public struct SyncState: Hashable, Sendable {
   /// The premium of this device: its source and its end.
   public struct Premium: Hashable, Sendable {
     /// Whether the device has premium.
-    public var isActive: Bool { source != .none }
+    public var isActive: Bool { source != .noPremium }
     /// The source of premium.
     public let source: Source
     /// When premium ends; nil without premium, or if it has no known end.
@@ -63,7 +64,7 @@ public struct SyncState: Hashable, Sendable {
       /// A mock purchase, in builds with the trait `MockPurchases`.
       case mock
       /// The device does not have premium.
-      case none
+      case noPremium = "none"
     }
   }
 
@@ -91,7 +92,7 @@ public struct SyncState: Hashable, Sendable {
     case notAMember = "not_a_member"
 
     /// The corresponding ``Reason``.
-    public var reason: Reason {
+    package var reason: Reason {
       switch self {
       case .freeTier: .freeTier
       case .entitlementExpired: .entitlementExpired
@@ -110,7 +111,7 @@ public struct SyncState: Hashable, Sendable {
   /// What to offer the person.
   public enum Step: Hashable, Sendable {
     /// Nothing: records sync.
-    case none
+    case nothing
     /// A purchase, followed by ``Node/install(purchase:renewal:)`` or ``Node/install(entitlement:)``.
     case buyPremium
     /// A renewal of premium that has expired, followed by the same calls.
@@ -214,7 +215,7 @@ extension SyncState.Premium: Codable {
 
   package init(_ gate: Gate) {
     self.init(
-      source: gate.isPremium ? Source(rawValue: gate.source.rawValue) ?? .none : .none,
+      source: gate.isPremium ? Source(rawValue: gate.source.rawValue) ?? .noPremium : .noPremium,
       validUntil: gate.validUntil.map(Date.init(milliseconds:)),
       obstacle: gate.premiumReason.map(SyncState.Obstacle.init))
   }
@@ -255,7 +256,7 @@ extension SyncState.Obstacle {
 extension SyncState.Step {
   init(_ obstacle: SyncState.Obstacle?, begins: Date?) {
     switch obstacle {
-    case nil: self = .none
+    case nil: self = .nothing
     case .freeTier, .purchaseRefunded, .entitlementWithdrawn: self = .buyPremium
     case .purchaseUnconfirmed: self = .confirmPurchase
     case .purchaseUnjudged: self = .updateApp

@@ -1,6 +1,7 @@
 import ChangeHistory
 import Engine
 import Model
+import NodeRuntime
 import Replication
 import Storage
 import Transport

@@ -1,5 +1,8 @@
-public import struct ChangeHistory.Conflict
+public import ChangeHistory
 import Membership
+import Model
+import NodeOperations
+import NodeRuntime
 import Records
 import Replication
 import Storage
@@ -16,33 +19,11 @@ extension LiveQuery<SyncState> {
   }
 }
 
-extension LiveQuery<NodeStatus> {
-  /// The status of the node.
-  public static var status: LiveQuery {
-    LiveQuery(.status, Topic.all) { node, time in
-      try NodeInspection(of: node, now: time.now).status()
-    }
-  }
-}
-
 extension LiveQuery<[Peer]> {
   /// The other devices of the circle, connected or not, sorted by name.
   public static var peers: LiveQuery {
     LiveQuery(.peers, [.node]) { node, time in
       try NodeInspection(of: node, now: time.now).status().peers
-    }
-  }
-}
-
-extension LiveQuery<[CircleMember]> {
-  /// The members of the circle, including this device, followed by revoked devices.
-  public static var members: LiveQuery {
-    LiveQuery(.members, [.node]) { node, time in
-      let evaluation = node.circle.evaluation
-      return [evaluation.members, evaluation.revoked].flatMap { devices in
-        devices.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-          .map { CircleMember($0, on: node, now: time.now) }
-      }
     }
   }
 }
@@ -54,22 +35,6 @@ extension LiveQuery<[Conflict]> {
       var reader = ConflictReader(node.historyReader)
       return try reader.all()
     }
-  }
-}
-
-extension LiveQuery<[MassDeletion]> {
-  /// The mass deletions by other devices that have been neither undone nor acknowledged.
-  public static var massDeletions: LiveQuery {
-    LiveQuery(.massDeletions, Topic.all) { node, _ in try node.historyReader.massDeletions() }
-  }
-}
-
-extension LiveQuery<[History.Operation]> {
-  /// The operations of all devices, newest first.
-  ///
-  /// - Parameter limit: the maximum number of operations, at least 1.
-  public static func history(limit: Int = 20) -> LiveQuery {
-    LiveQuery(.history, [.records], limit) { node, _ in try node.historyReader.operations(limit) }
   }
 }
 

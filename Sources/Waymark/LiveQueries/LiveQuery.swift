@@ -1,6 +1,7 @@
+import Model
 package import NodeRuntime
 import Replication
-import Storage
+package import Storage
 
 /// A query whose result a node can read once or watch: records, a timeline, the peers, the gate.
 ///
@@ -23,7 +24,7 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let readRecords: (@Sendable (any RecordSource, inout EvaluationTime) throws -> Value)?
 
   /// - Parameter parameters: everything apart from the name that the value depends on.
-  init(
+  package init(
     _ name: LiveQueryName, _ topics: Set<Topic>, _ parameters: any Hashable & Sendable...,
     read: @escaping @Sendable (NodeCore, inout EvaluationTime) throws -> Value
   ) {
@@ -35,7 +36,7 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   }
 
   /// - Parameter parameters: everything apart from the name that the value depends on.
-  init(
+  package init(
     _ name: LiveQueryName, _ topics: Set<Topic>, _ parameters: any Hashable & Sendable...,
     records read: @escaping @Sendable (any RecordSource, inout EvaluationTime) throws -> Value
   ) {
@@ -48,7 +49,7 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
 }
 
 /// The names of live queries, as written to the log.
-enum LiveQueryName: String, CaseIterable, Sendable {
+package enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count
   case counts

@@ -1,5 +1,6 @@
 import Engine
 import Foundation
+import Model
 import Replication
 import Storage
 import Transport

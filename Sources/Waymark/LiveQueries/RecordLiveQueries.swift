@@ -1,5 +1,6 @@
-public import Foundation
-public import struct Model.Query
+import Foundation
+public import Model
+import NodeRuntime
 import Records
 import Replication
 
@@ -12,9 +13,8 @@ extension LiveQuery {
   }
 
   /// The record with an id; nil if it does not exist, is deleted or is hidden.
-  public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery
-  where Value == Owner? {
-    LiveQuery(.record, [.kind(Owner.kind.number)], id, records: { source, _ in try source.record(type, id) })
+  public static func record<Owner>(_ id: Identifier<Owner>) -> LiveQuery where Value == Owner? {
+    LiveQuery(.record, [.kind(Owner.kind.number)], id, records: { source, _ in try source.record(id) })
   }
 
   /// The number of records that match a query.
@@ -39,7 +39,7 @@ extension LiveQuery {
 
 extension LiveQuery<[DeletedRecord]> {
   /// The deleted records of all kinds, and those that are hidden because a record that they belong to is deleted. The
-  /// most recently deleted come first. ``Node/restore(_:)`` restores one.
+  /// most recently deleted come first. ``Node/restore(_:)->OperationID?`` restores one.
   public static var trash: LiveQuery {
     LiveQuery(.trash, [.records]) { node, _ in
       try Trash(store: node.store).deleted { node.name(of: $0) }
@@ -60,81 +60,6 @@ extension LiveQuery<Profile> {
   public static var profile: LiveQuery {
     LiveQuery(
       .profile, [.kind(Kind.profile.number)], records: { source, _ in Profile(try source.heldProfile()) })
-  }
-}
-
-extension LiveQuery {
-  /// The topics of queries over trips and everything that belongs to them.
-  private static var tripTopics: Set<Topic> {
-    Set(([Kind.trip] + Kind.owners).map { .kind($0.number) })
-  }
-
-  /// Trips with their totals.
-  ///
-  /// ```swift
-  /// for await trips in node.watch(.overviews(of: Trip.all)) { … }
-  /// ```
-  public static func overviews(of trips: Query<Trip>) -> LiveQuery where Value == [TripOverview] {
-    LiveQuery(
-      .overviews, tripTopics.union(topics(of: trips)), trips, records: { try $0.overviews(of: trips, &$1) })
-  }
-
-  /// A trip with its totals; nil if the trip does not exist or is deleted.
-  public static func overview(of trip: Trip.ID) -> LiveQuery where Value == TripOverview? {
-    LiveQuery(.overview, tripTopics, trip, records: { source, _ in try source.overview(of: trip) })
-  }
-
-  /// All lodging, transportation and activities of a trip in chronological order; items without a time come last.
-  public static func timeline(of trip: Trip.ID) -> LiveQuery where Value == [TimelineItem] {
-    LiveQuery(.timeline, tripTopics, trip, records: { source, _ in try source.timeline(of: trip) })
-  }
-}
-
-extension LiveQuery<TodayOverview> {
-  /// The habits that are due today, today's entries, and the trip that is under way or comes next. A watch reads them
-  /// again when the day ends.
-  public static var today: LiveQuery {
-    let kinds = [Kind.trip, Kind.habit, Kind.habitEntry, Kind.profile] + Kind.owners
-    return LiveQuery(.today, Set(kinds.map { .kind($0.number) }), records: { try $0.today(&$1) })
-  }
-}
-
-extension LiveQuery<OrganizationList> {
-  /// All organizations, in the order in which a picker shows them.
-  public static var organizations: LiveQuery {
-    LiveQuery(
-      .organizations, [.kind(Organization.kind.number)], records: { source, _ in try source.organizations() })
-  }
-}
-
-extension LiveQuery {
-  /// Habits and their progress, counted according to the settings in the profile. A watch reads the progress again when
-  /// the day ends.
-  ///
-  /// - Parameters:
-  ///   - habits: the habits to include.
-  ///   - since: the first day to count; earlier entries are ignored, for streaks too. Nil to count all days.
-  ///   - now: the time that decides which day is today; nil to use the node's clock.
-  public static func progress(
-    of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
-  ) -> LiveQuery where Value == [HabitProgress] {
-    LiveQuery(
-      .progress, habitTopics.union(topics(of: habits)), habits, since, now,
-      records: { try $0.progress(of: habits, since: since, now: now, &$1) })
-  }
-
-  /// A habit and its progress; nil if the habit does not exist or is deleted. A watch reads the progress again when the
-  /// day ends.
-  public static func progress(
-    of habit: Habit.ID, since: Day? = nil, now: Date? = nil
-  ) -> LiveQuery where Value == HabitProgress? {
-    LiveQuery(
-      .habitProgress, habitTopics, habit, since, now,
-      records: { try $0.progress(of: habit, since: since, now: now, &$1) })
-  }
-
-  private static var habitTopics: Set<Topic> {
-    [.kind(KindNumbers.habit), .kind(KindNumbers.habitEntry), .kind(Kind.profile.number)]
   }
 }
 
@@ -183,7 +108,7 @@ extension LiveQuery {
   /// currency, sorted by code. That of amounts without a currency comes first.
   ///
   /// ```swift
-  /// let unpaid = Lodging.all.filter(\.paid == .none)
+  /// let unpaid = Lodging.all.filter(\.payment == .unpaid)
   /// for total in try await node.read(.summary(of: \.cost, in: unpaid)) { show(total.sum, total.currency) }
   /// ```
   public static func summary<Owner>(
@@ -227,7 +152,7 @@ extension LiveQuery {
   }
 
   /// The topics of all kinds of records on which a query depends.
-  fileprivate static func topics<Owner>(of query: Query<Owner>) -> Set<Topic> {
+  package static func topics<Owner>(of query: Query<Owner>) -> Set<Topic> {
     Set(query.kinds.map { .kind($0.number) })
   }
 }

@@ -1,5 +1,6 @@
 import ChangeHistory
 import Engine
+import NodeRuntime
 import Replication
 import Storage
 

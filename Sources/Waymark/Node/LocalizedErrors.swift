@@ -1,5 +1,5 @@
 public import Foundation
-public import Home
+import Home
 import Platform
 
 extension LocalizableText {

@@ -1,3 +1,4 @@
+import NodeRuntime
 package import Replication
 import Synchronization
 import Transport

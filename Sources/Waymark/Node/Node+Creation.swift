@@ -1,5 +1,8 @@
+import Enrolment
 public import Foundation
+import Home
 package import Membership
+import NodeRuntime
 public import Purchases
 import Replication
 import Sodium
@@ -28,8 +31,9 @@ extension Node {
   ///   - schema: the app's own kinds of records; nil if it has none. Kinds that the store already knows stay known. If the
   ///     schema adds kinds or fields, the store rebuilds its tables, which takes a while.
   ///   - log: receives the node's log messages.
-  /// - Throws: ``WaymarkError`` if another process holds the store, in which case the error names that process, or if
-  ///   keys or files are invalid.
+  /// - Throws: ``WaymarkError`` with the code `store_held` if another process or another node of this one holds the store,
+  ///   after a wait of three seconds, in which case the error names that process; `newer_store`, `schema`, `key_not_here`,
+  ///   or another code if keys or files are invalid.
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], purchases: PurchasePolicy? = nil,
     schema: AppSchema? = nil, log: NodeLog = .silent
@@ -38,7 +42,7 @@ extension Node {
       guard !home.hasStore && !home.isReplacing else { return }
       do {
         _ = try initialize(home: home, name: name, issuers: issuers)
-      } catch let failure as WaymarkError where failure.code == .alreadyThere {
+      } catch let failure as WaymarkError where failure.reason == .alreadyThere {
         // Another process created the node in the meantime.
       } catch {
         throw WaymarkError.opening(home, error)

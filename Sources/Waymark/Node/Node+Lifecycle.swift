@@ -1,6 +1,7 @@
 import Engine
 import Enrolment
 import Home
+import NodeOperations
 import Replication
 import Transport
 import Wire
@@ -16,7 +17,9 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `address_in_use`, `address_not_here`, `closed`, or `serving` if the node is
   ///   already serving.
   @discardableResult
-  public func serve(listen: String, peers: [String] = [], discovers: Bool = false) throws -> String {
+  public func serve(
+    listen: String = "[::]:0", peers: [String] = [], discovers: Bool = false
+  ) throws -> String {
     try core.checkOpen()
     if let serving = core.connections.serving {
       throw WaymarkError.failed(

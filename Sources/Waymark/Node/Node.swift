@@ -1,5 +1,8 @@
 package import Engine
+import Home
 package import Membership
+import NodeRuntime
+import Records
 package import Storage
 import Synchronization
 import Transport

@@ -1,4 +1,6 @@
 import Foundation
+import Home
+import Reasons
 import Storage
 
 /// A node that reads a home on a read-only file system, such as a mounted backup of a disk.

@@ -1,8 +1,9 @@
-public import Foundation
+import Foundation
 import Home
 import Membership
+import Model
 import Records
-import Storage
+package import Storage
 import Wire
 
 /// Reads the records of a home that another process may have open, without its lock and without its keys: for a widget,
@@ -39,8 +40,8 @@ public struct StoreReader: Sendable {
   }
 
   /// Returns the record with an id; nil if it does not exist, is deleted or is hidden.
-  public func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
-    try reading { store, _ in try store.record(type, id) }
+  public func record<Owner>(_ id: Identifier<Owner>) throws -> Owner? {
+    try reading { store, _ in try store.record(id) }
   }
 
   /// Returns the number of records that match a query.
@@ -49,50 +50,6 @@ public struct StoreReader: Sendable {
   /// Returns the person's profile; its name is empty until a name is set.
   public func profile() throws -> Profile {
     try reading { store, _ in Profile(try store.heldProfile()) }
-  }
-
-  /// Returns all organizations, in the order in which a picker shows them.
-  public func organizations() throws -> OrganizationList {
-    try reading { store, _ in try store.organizations() }
-  }
-
-  // MARK: Screens
-
-  /// Returns the habits that are due today, today's entries, and the trip that is under way or comes next.
-  public func today() throws -> TodayOverview { try reading { try $0.today(&$1) } }
-
-  /// Returns everything in a trip, in the order in which it takes place.
-  public func timeline(of trip: Trip.ID) throws -> [TimelineItem] {
-    try reading { store, _ in try store.timeline(of: trip) }
-  }
-
-  /// Returns trips with their totals.
-  public func overviews(of trips: Query<Trip>) throws -> [TripOverview] {
-    try reading { try $0.overviews(of: trips, &$1) }
-  }
-
-  /// Returns a trip with its totals; nil if the trip does not exist or is deleted.
-  public func overview(of trip: Trip.ID) throws -> TripOverview? {
-    try reading { store, _ in try store.overview(of: trip) }
-  }
-
-  /// Returns habits and their progress, counted according to the settings in the profile.
-  ///
-  /// - Parameters:
-  ///   - habits: the habits to include.
-  ///   - since: the first day to count; nil to count all days.
-  ///   - now: the time that decides which day is today; nil for now.
-  public func progress(
-    of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
-  ) throws -> [HabitProgress] {
-    try reading { try $0.progress(of: habits, since: since, now: now, &$1) }
-  }
-
-  /// Returns a habit and its progress; nil if the habit does not exist or is deleted.
-  public func progress(
-    of habit: Habit.ID, since: Day? = nil, now: Date? = nil
-  ) throws -> HabitProgress? {
-    try reading { try $0.progress(of: habit, since: since, now: now, &$1) }
   }
 
   // MARK: Settings
@@ -104,7 +61,7 @@ public struct StoreReader: Sendable {
 
   // MARK: Opening
 
-  private func reading<Result>(_ body: (Store, inout EvaluationTime) throws -> Result) throws -> Result {
+  package func reading<Result>(_ body: (Store, inout EvaluationTime) throws -> Result) throws -> Result {
     guard home.hasStore else { throw WaymarkError.noStore(home) }
     do {
       var time = EvaluationTime(now: systemWall())

@@ -84,25 +84,7 @@ extension Node {
     }
   }
 
-  /// Measures the round-trip time to a connected peer, several times.
-  ///
-  /// - Parameters:
-  ///   - peer: another device of the circle.
-  ///   - count: the number of measurements, 1 to 20.
-  /// - Throws: `WaymarkError` whose code names the obstacle, such as `offline` or `no_answer`.
-  public func ping(_ peer: DeviceKey, count: Int = 3) async throws -> Peer.Ping {
-    try await PeerInquiry(peer: peer).ping(count: count, on: core)
-  }
-
   /// The number of connected peers, and the number of all other devices of the circle.
   package var company: (connected: Int, others: Int) { core.company }
 
-  // MARK: Explanations
-
-  /// Explains why a peer is not in sync, with the root causes.
-  ///
-  /// - Throws: `WaymarkError` with the code `not_found`.
-  public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
-    try core.withWaymarkErrors { try PeerExplanation(of: device, in: core.inspection().status()) }
-  }
 }

@@ -1,16 +1,14 @@
 import Engine
 public import Foundation
+import Home
 import Membership
+import NodeOperations
+import Purchases
 import Replication
 import Storage
-package import Wire
+import Wire
 
 extension Node {
-  /// Returns the entitlements of this circle, the earliest first.
-  public func entitlements() throws -> [EntitlementSummary] {
-    try core.withWaymarkErrors { PremiumOperations(core).summary.entitlements }
-  }
-
   /// Installs an entitlement from a purchase or an issuer. The entitlement syncs to the other devices automatically.
   ///
   /// - Parameter bytes: the output of `waymark issuer issue` or
@@ -37,20 +35,6 @@ extension Node {
     return try syncState()
   }
 
-  /// Makes the circle trust an issuer of entitlements.
-  ///
-  /// - Parameters:
-  ///   - publicKey: the issuer's `.pub` file.
-  ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
-  /// - Throws: `WaymarkError` with the code `issuer_withdrawn` if the circle has withdrawn its trust in this key.
-  public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
-    try core.withWaymarkErrors {
-      let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
-      try PremiumOperations(core).trust(
-        issuer, rootKey: rootKey?.path(percentEncoded: false), passphrase: nil)
-    }
-  }
-
   // MARK: Mock purchases
 
   /// Buys premium without payment, in a build with the trait `MockPurchases`. Replaces an earlier mock purchase.
@@ -67,7 +51,8 @@ extension Node {
     return try syncState()
   }
 
-  /// Cancels a mock purchase, with the effect of an expired subscription: records stay where they are.
+  /// Cancels a mock purchase: the device has no premium then, and records stay where they are. To see what happens when
+  /// premium expires, buy it with an end, ``buyMockPremium(until:)``.
   @discardableResult
   public func cancelMockPremium() throws -> SyncState {
     try core.withWaymarkErrors {
@@ -81,7 +66,7 @@ extension Node {
   /// The token that ties a purchase in the App Store to this circle. Pass it to StoreKit with every purchase:
   ///
   /// ```swift
-  /// try await product.purchase(options: [.appAccountToken(node.appAccountToken)])
+  /// try await product.purchase(options: [.appAccountToken(await node.appAccountToken)])
   /// ```
   ///
   /// A purchase that was made without it gives no premium, because anyone could show a copy of it.
@@ -106,55 +91,4 @@ extension Node {
     return try syncState()
   }
 
-  /// Returns the purchases in the App Store that were made for this circle, those that were confirmed last first.
-  public func purchases() throws -> [PurchaseSummary] {
-    try core.withWaymarkErrors { PremiumOperations(core).purchases }
-  }
-
-  // MARK: Withdrawals
-
-  /// Withdraws the trust of this circle in an issuer, on all devices and for good. Its entitlements count no longer,
-  /// including those that it signs later.
-  ///
-  /// - Parameters:
-  ///   - issuer: the issuer's public key: ``EntitlementSummary/issuer``.
-  ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
-  /// - Returns: the resulting sync state.
-  /// - Throws: `WaymarkError` with the code `unknown_issuer` if the circle never trusted the issuer, or `root_key`.
-  @discardableResult
-  public func untrustIssuer(_ issuer: DeviceKey, rootKey: URL? = nil) throws -> SyncState {
-    try withdraw(.issuer(issuer.description), rootKey: rootKey, issuerKey: nil)
-  }
-
-  /// Removes an entitlement, on all devices and for good. It can't be installed again; another entitlement can.
-  ///
-  /// The root key may remove every entitlement, and an issuer those that it signed.
-  ///
-  /// - Parameters:
-  ///   - id: ``EntitlementSummary/id``.
-  ///   - issuerKey: the key file of the issuer that signed the entitlement; nil to sign with the root key, or with the
-  ///     key with which this device issued the entitlement to its own circle.
-  ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
-  /// - Returns: the resulting sync state.
-  /// - Throws: `WaymarkError` with the code `not_found`, `root_key`, or `unknown_issuer` if `issuerKey` is the key of
-  ///   another issuer.
-  @discardableResult
-  public func removeEntitlement(_ id: String, issuerKey: URL? = nil, rootKey: URL? = nil) throws -> SyncState
-  {
-    // A part of an id may name another entitlement tomorrow, and a removal is final.
-    guard id.count == 64 else { throw WaymarkError.notFound("entitlement", id) }
-    return try withdraw(.entitlements([id]), rootKey: rootKey, issuerKey: issuerKey)
-  }
-
-  private func withdraw(
-    _ subject: WithdrawalRequest.Subject, rootKey: URL?, issuerKey: URL?
-  ) throws -> SyncState {
-    var request = WithdrawalRequest(subject)
-    request.rootKey = rootKey?.path(percentEncoded: false)
-    request.issuerKey = issuerKey?.path(percentEncoded: false)
-    // Apps ask for confirmation themselves.
-    request.isConfirmed = true
-    try core.withWaymarkErrors { _ = try WithdrawalOperation(core).withdraw(request) }
-    return try syncState()
-  }
 }

@@ -1,4 +1,5 @@
-public import Foundation
+import Foundation
+import Model
 import Records
 import Replication
 import Storage
@@ -10,7 +11,7 @@ extension Node {
   /// Either all changes are on disk when this returns, or none. If sync is on, they are sent to other devices at once.
   /// Changing many records at once costs little more than changing one.
   ///
-  /// To change a record again afterwards, read it again first, watch it, or use ``Changes/update(_:_:_:)``. A value is
+  /// To change a record again afterwards, read it again first, watch it, or use ``Changes/update(_:_:)``. A value is
   /// compared with what it was when it was read, and this call does not update the values that you hold.
   /// ``save(_:_:_:)`` returns values to continue with.
   ///
@@ -37,7 +38,7 @@ extension Node {
   ///
   /// - Returns: the record as stored now. Use this value for the next edit. If you edited and saved the old value again
   ///   instead, it would still be compared with what was read at first, so a field that you set back to its first
-  ///   content would not be written. If you keep no value, ``update(_:_:_:)`` reads, edits and saves in one call.
+  ///   content would not be written. If you keep no value, ``update(_:_:)`` reads, edits and saves in one call.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
@@ -51,21 +52,20 @@ extension Node {
   /// Reads a record, edits it and saves the changes, with no other write in between.
   ///
   /// ```swift
-  /// try await node.update(Trip.self, id) { $0.name = "Roma" }
+  /// try await node.update(id) { $0.name = "Roma" }
   /// ```
   ///
   /// - Parameters:
-  ///   - type: the kind of record.
   ///   - id: the id of the record; ``Profile/only`` for the profile.
   ///   - edit: edits the record as stored now.
   /// - Returns: the record as stored now.
   /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such record or it is deleted; other errors of
   ///   ``change(_:_:)``; and the errors of `edit`. If this throws, nothing is written.
   @discardableResult
-  public func update<Owner: Record>(
-    _ type: Owner.Type, _ id: UUID, _ edit: @Sendable (inout Owner) throws -> Void
+  public func update<Owner>(
+    _ id: Identifier<Owner>, _ edit: @Sendable (inout Owner) throws -> Void
   ) throws -> Owner {
-    var record = try core.withWaymarkErrors { try core.store.editable(type, id) }
+    var record = try core.withWaymarkErrors { try core.store.editable(id) }
     try edit(&record)
     return try save(record)
   }
@@ -111,13 +111,13 @@ extension Node {
   ///
   /// - Parameters:
   ///   - record: the record; only its id is used.
-  ///   - force: whether to delete an organization that is in use; the records that use it then show the organization
+  ///   - isForced: whether to delete an organization that is in use; the records that use it then show the organization
   ///     None instead.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there was no such record.
   @discardableResult
-  public func delete<Owner: Record>(_ record: Owner, force: Bool = false) throws -> OperationID? {
+  public func delete<Owner: Record>(_ record: Owner, isForced: Bool = false) throws -> OperationID? {
     var changes = Changes()
-    changes.delete(record, force: force)
+    changes.delete(record, isForced: isForced)
     return try apply(changes, "\(Owner.kind.name).delete")
   }
 
@@ -125,13 +125,13 @@ extension Node {
   ///
   /// - Parameters:
   ///   - records: the records; only their ids are used.
-  ///   - force: whether to delete organizations that are in use; the records that use them then show the organization
+  ///   - isForced: whether to delete organizations that are in use; the records that use them then show the organization
   ///     None instead.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there were no such records.
   @discardableResult
-  public func delete<Owner: Record>(_ records: [Owner], force: Bool = false) throws -> OperationID? {
+  public func delete<Owner: Record>(_ records: [Owner], isForced: Bool = false) throws -> OperationID? {
     var changes = Changes()
-    for record in records { changes.delete(record, force: force) }
+    for record in records { changes.delete(record, isForced: isForced) }
     return try apply(changes, "\(Owner.kind.name).delete")
   }
 
@@ -140,11 +140,11 @@ extension Node {
   /// - Returns: the restored record; nil if it never existed, or if the record that it belongs to is still deleted.
   /// - Throws: ``WaymarkError`` with the code `erased` if nothing is left of the record because it was erased.
   @discardableResult
-  public func restore<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
+  public func restore<Owner>(_ id: Identifier<Owner>) throws -> Owner? {
     var changes = Changes()
-    changes.restore(type, id)
+    changes.restore(id)
     _ = try apply(changes, "\(Owner.kind.name).restore")
-    return try readOnQueue(.record(type, id))
+    return try readOnQueue(.record(id))
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
@@ -158,5 +158,20 @@ extension Node {
     let prepared = try changes.prepared(label, in: core.store, now: core.wall())
     try core.write(prepared.change)
     return prepared
+  }
+
+  /// Restores a record of any kind, such as one that ``LiveQuery/trash`` lists.
+  ///
+  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if nothing had to change.
+  /// - Throws: ``WaymarkError`` with the code `not_found` if the record is not in the trash, or `erased` if nothing is left
+  ///   of it because it was erased. The error of a record that another deleted record hides names that record.
+  @discardableResult
+  public func restore(_ record: RecordReference) throws -> OperationID? {
+    try core.withWaymarkErrors {
+      guard let kind = core.store.schema.kind(named: record.kind.rawValue) else {
+        throw WaymarkError.notFound("kind of record", record.kind.rawValue)
+      }
+      return try core.write(typedRecords(zone: nil).restoring(kind, RecordID(record.id).uuid).change)
+    }
   }
 }

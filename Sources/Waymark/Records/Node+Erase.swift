@@ -1,6 +1,7 @@
 // Protocol/merge.md, "Erase"
 
 import Foundation
+import NodeOperations
 import Records
 import Replication
 import Wire
@@ -9,18 +10,18 @@ extension Node {
   /// Returns what erasing a record would erase, on which devices it is, and which backups hold it, without erasing
   /// anything.
   public func erasePreview<Owner: Record>(
-    of record: Owner, force: Bool = false
+    of record: Owner, isForced: Bool = false
   ) async throws -> EraseSummary {
-    try await erasePreview(of: [record], force: force)
+    try await erasePreview(of: [record], isForced: isForced)
   }
 
   /// Returns what erasing several records of one kind would erase, on which devices it is, and which backups hold it,
   /// without erasing anything.
   public func erasePreview<Owner: Record>(
-    of records: [Owner], force: Bool = false
+    of records: [Owner], isForced: Bool = false
   ) async throws -> EraseSummary {
     let keys = records.map(\.key)
-    return try await EraseOperation(core).erase(isPreview: true) { try $0.records(keys, force: force) }
+    return try await EraseOperation(core).erase(isPreview: true) { try $0.records(keys, force: isForced) }
   }
 
   /// Erases a record and everything that belongs to it: its values are removed from this device, from its history, and
@@ -32,24 +33,24 @@ extension Node {
   ///
   /// - Parameters:
   ///   - record: the record, which may be deleted; only its id is used.
-  ///   - force: whether to erase an organization or a category that is in use.
+  ///   - isForced: whether to erase an organization or a category that is in use.
   /// - Throws: ``WaymarkError`` with the code `not_found`, `in_use`, `erased` if nothing is left of the record, or
   ///   `usage` for the organization None.
   @discardableResult
-  public func erase<Owner: Record>(_ record: Owner, force: Bool = false) async throws -> EraseSummary {
-    try await erase([record], force: force)
+  public func erase<Owner: Record>(_ record: Owner, isForced: Bool = false) async throws -> EraseSummary {
+    try await erase([record], isForced: isForced)
   }
 
   /// Erases several records of one kind, and everything that belongs to them, as one operation.
   ///
   /// - Parameters:
   ///   - records: the records, which may be deleted; only their ids are used.
-  ///   - force: whether to erase organizations and categories that are in use.
+  ///   - isForced: whether to erase organizations and categories that are in use.
   /// - Throws: ``WaymarkError``, as for a single record. Then nothing is erased.
   @discardableResult
-  public func erase<Owner: Record>(_ records: [Owner], force: Bool = false) async throws -> EraseSummary {
+  public func erase<Owner: Record>(_ records: [Owner], isForced: Bool = false) async throws -> EraseSummary {
     let keys = records.map(\.key)
-    return try await EraseOperation(core).erase(isPreview: false) { try $0.records(keys, force: force) }
+    return try await EraseOperation(core).erase(isPreview: false) { try $0.records(keys, force: isForced) }
   }
 
   /// Returns what ``erase(_:of:)`` would erase, on which devices it is, and which backups hold it, without erasing

@@ -1,7 +1,9 @@
-public import Foundation
+import Foundation
+import Model
+import NodeOperations
 import Records
 import Storage
-public import Wire
+import Wire
 
 extension Node {
   /// Returns the records that match a query.
@@ -13,8 +15,8 @@ extension Node {
   }
 
   /// Returns the record with an id; nil if it does not exist, is deleted or is hidden.
-  public nonisolated func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) async throws -> Owner? {
-    try await read(.record(type, id))
+  public nonisolated func record<Owner>(_ id: Identifier<Owner>) async throws -> Owner? {
+    try await read(.record(id))
   }
 
   /// Returns the first record of a query in its order; nil if no record matches.
@@ -57,14 +59,11 @@ extension Node {
     }
   }
 
-  /// Returns the habits that are due today, today's entries, and the trip that is under way or comes next.
-  public nonisolated func today() async throws -> TodayOverview { try await read(.today) }
-
   /// Returns the deleted records of a kind, the most recently deleted first.
   ///
   /// ```swift
   /// for trip in try await node.deleted(Trip.self) where trip.hiddenBy == nil {
-  ///   try await node.restore(Trip.self, trip.id)
+  ///   try await node.restore(trip.id)
   /// }
   /// ```
   public func deleted<Owner: Record>(_ type: Owner.Type) throws -> [Deleted<Owner>] {
@@ -81,44 +80,4 @@ extension Node {
       fileState: { try FileContents(core).fileState(of: $0) })
   }
 
-  // MARK: Habits
-
-  /// Adds a habit entry. If two devices each add an entry, the habit has two entries.
-  ///
-  /// - Parameters:
-  ///   - habit: the id of the habit.
-  ///   - value: the amount; 1 for a habit that is either done or not.
-  ///   - day: the day of the entry; nil for today.
-  ///   - zone: the time zone of the person.
-  /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such habit, or `bad_value` if the habit can't
-  ///   have that amount.
-  @discardableResult
-  public func addEntry(
-    to habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
-  ) throws -> HabitEntry {
-    try core.withWaymarkErrors {
-      let (id, change) = try HabitDayEntries(core.store, of: habit, day, zone, now: core.wall()).adding(value)
-      try core.write(change)
-      guard let entry = try core.store.record(HabitEntry.self, id) else {
-        throw WaymarkError.notFound("entry", RecordID(id).uuid)
-      }
-      return entry
-    }
-  }
-
-  /// Replaces all entries of a day with a single one. A value of nil removes all entries that are visible here, and so
-  /// does 0 for a habit that is either done or not.
-  ///
-  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if nothing had to change.
-  /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such habit, or `bad_value` if the habit can't
-  ///   have that amount.
-  @discardableResult
-  public func setValue(
-    _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
-  ) throws -> OperationID? {
-    try core.withWaymarkErrors {
-      let entries = try HabitDayEntries(core.store, of: habit, day, zone, now: core.wall())
-      return try core.write(value.map { try entries.setting($0) } ?? entries.clearing())
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import Membership
+import Model
 import Records
 import Replication
 import Storage

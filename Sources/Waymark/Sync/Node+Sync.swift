@@ -1,5 +1,8 @@
 import Engine
 import Membership
+import NodeOperations
+import NodeRuntime
+import Reasons
 import Replication
 import Storage
 public import Wire
@@ -12,8 +15,8 @@ extension Node {
 
   /// Turns on sync of records; a serving node starts syncing at once.
   ///
-  /// If this would merge two sets of records for the first time, it needs confirmation: show ``syncPreview()``, then
-  /// call this again with `isConfirmed`.
+  /// If this would merge two sets of records for the first time, it needs confirmation: show ``syncPreview()`` of
+  /// `WaymarkCare`, then call this again with `isConfirmed`.
   ///
   /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired`, `entitlement_withdrawn` or
   ///   `entitlement_not_yet_valid` if the device has no premium, or `needs_yes` if a required confirmation is missing.
@@ -59,12 +62,17 @@ extension Node {
   /// Two devices are in sync if they hold the same change sets and the same data in all open lanes. If the records lane
   /// is among the lanes, this also waits for the files that this device keeps, as far as a connected device has them.
   ///
+  /// The records lane opens once both devices have sync on and know it of each other. To wait for records after turning
+  /// sync on, or to fail if records do not sync with a peer, name the lane: `lane: .records`.
+  ///
   /// - Parameters:
   ///   - peer: the peer to wait for; nil for all connected peers, of which there must be at least one.
-  ///   - lane: the lane to wait for; nil for all open lanes.
+  ///   - lane: the lane to wait for: `.records`, or `.settings`, which is open without premium too; nil for all open
+  ///     lanes.
   ///   - timeout: the maximum time to wait.
-  /// - Throws: `WaymarkError` if the wait times out; the error's code names the obstacle, such as `offline` or
-  ///   `sync_off`.
+  /// - Throws: `WaymarkError` with the code `not_running` if this node does not serve, or `only_device` if the circle has
+  ///   no other device. If the wait times out, the error's code names the obstacle, such as `offline`, `dial_refused`,
+  ///   `sync_off`, `peer_sync_off` or `peer_free_tier`.
   public func waitUntilInSync(
     with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
   ) async throws {
@@ -82,18 +90,6 @@ extension Node {
         $0.inspection().isInSync(with: peer, lanes)
       }
       guard isMet else { throw core.inspection().notInSync(with: peer, lanes) }
-    }
-  }
-
-  /// Asks the connected devices, and returns what turning sync on would do, without writing anything.
-  ///
-  /// - Throws: `WaymarkError` with the code `not_running` unless the node is serving; without premium, the same errors
-  ///   as ``turnSyncOn(isConfirmed:)``.
-  public func syncPreview() async throws -> SyncPreview {
-    try await core.withWaymarkErrors {
-      try core.checkServing()
-      try core.checkPremium()
-      return try await SyncComparison.run(on: core)
     }
   }
 

@@ -1,5 +1,6 @@
 import Console
 import Foundation
+import Home
 import Platform
 import Waymark
 

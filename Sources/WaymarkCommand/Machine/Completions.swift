@@ -1,5 +1,6 @@
 import Records
 import Waymark
+import WaymarkCare
 
 /// Completion scripts for `waymark`, generated from the command table.
 ///

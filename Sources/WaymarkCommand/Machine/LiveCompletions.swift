@@ -4,6 +4,7 @@ import Foundation
 import JSONDocument
 import Records
 import Waymark
+import WaymarkCare
 
 /// The completions that depend on the store, which the shells' scripts ask for with `waymark __complete -- WORD…`: names
 /// of records and devices, keys of settings, and fields with their values.

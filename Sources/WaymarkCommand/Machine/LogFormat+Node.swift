@@ -3,6 +3,7 @@ import Control
 import Foundation
 import JSONDocument
 import Waymark
+import WaymarkCare
 
 extension LogFormat {
   /// Returns a line of the node's log.

@@ -1,4 +1,5 @@
 import Console
+import Home
 import Waymark
 
 /// The manual page in the markup of `man(7)`: the command table, the help topics, and a little prose.

@@ -1,6 +1,8 @@
 import Console
 import Foundation
+import Model
 import Waymark
+import WaymarkCare
 
 /// `sync on --preview`: what would happen to the records here and on other devices.
 extension Rendering {

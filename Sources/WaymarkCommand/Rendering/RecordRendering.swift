@@ -2,6 +2,7 @@ import Console
 import Control
 import Foundation
 import JSONDocument
+import Model
 import Records
 import Waymark
 
@@ -139,8 +140,8 @@ extension Rendering {
     data.line(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].map { "  " + $0 }.joined(), .heading)
     var weeks: [[String]] = []
     for mark in habit.month {
-      if weeks.isEmpty || mark.day.weekday == 1 { weeks.append(Array(repeating: "     ", count: 7)) }
-      weeks[weeks.count - 1][mark.day.weekday - 1] = cell(mark, habit.today)
+      if weeks.isEmpty || mark.day.weekday == .monday { weeks.append(Array(repeating: "     ", count: 7)) }
+      weeks[weeks.count - 1][mark.day.weekday.number - 1] = cell(mark, habit.today)
     }
     for week in weeks { data.line(week.joined()) }
     data.gap()

@@ -1,6 +1,7 @@
 import Console
 import JSONDocument
 import Waymark
+import WaymarkCare
 
 /// An answer rendered as text: data for standard output, and notes for standard error.
 struct Rendering {
@@ -49,14 +50,14 @@ extension TimeText {
   /// The value on one line. Times are in the reader's zone, unless they have a zone of their own.
   func text(_ value: ShownValue) -> String {
     switch value {
-    case .none: "–"
+    case .absent: "–"
     case .flag(let flag): flag ? "yes" : "no"
     case .integer, .number: value.json.number ?? "–"
     case .text(let text): Self.moment(text) == nil ? printable(text) : written(text)
     case .list(let values): values.isEmpty ? "–" : values.map(self.text).joined(separator: ", ")
     case .parts(let parts):
       value.money?.description
-        ?? parts.filter { $0.value != .none }.map { "\(printable($0.name)) \(self.text($0.value))" }
+        ?? parts.filter { $0.value != .absent }.map { "\(printable($0.name)) \(self.text($0.value))" }
         .joined(separator: " ")
     }
   }

@@ -1,5 +1,7 @@
 import Console
 import Waymark
+import WaymarkCare
+import WaymarkFiles
 
 /// The replication risk: the changes and files that would be lost with this disk because no other device is known to hold
 /// them.

@@ -1,6 +1,7 @@
 import Console
 import Records
 import Waymark
+import WaymarkCare
 
 /// `status`: the header line, the lanes, the peers, and what needs attention.
 extension Rendering {
@@ -75,7 +76,7 @@ extension Rendering {
     case .mock: return "premium (mock purchase)" + until
     case .certificate: return "premium" + until
     case .purchase: return "premium (App Store)" + until
-    case .none: break
+    case .noPremium: break
     }
     let state =
       switch premium.obstacle {

@@ -1,6 +1,7 @@
 import Console
 import JSONDocument
 import Waymark
+import WaymarkCare
 
 /// `status --watch`: the status, the progress of each peer, and the newest operations.
 extension Rendering {

@@ -1,6 +1,7 @@
 import Console
 import Foundation
 import Waymark
+import WaymarkCare
 
 /// `why` for a peer: what keeps it from being in sync, and what is known about it.
 extension Rendering {

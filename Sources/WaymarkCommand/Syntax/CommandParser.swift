@@ -3,6 +3,7 @@ import Control
 import JSONDocument
 import Records
 import Waymark
+import WaymarkCare
 
 /// A parsed command line.
 struct Invocation: Equatable, Sendable {

@@ -2,6 +2,7 @@ import Console
 import Control
 import Records
 import Waymark
+import WaymarkCare
 
 /// Every command of `waymark`, in the order in which help lists them.
 enum CommandTable {

@@ -1,5 +1,6 @@
 import Console
 import Waymark
+import WaymarkCare
 
 /// A help page about a subject instead of one command.
 struct HelpTopic {

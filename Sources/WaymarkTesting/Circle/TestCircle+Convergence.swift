@@ -1,5 +1,6 @@
 import Replication
 import Waymark
+import WaymarkCare
 import Wire
 
 // Waits until devices have converged, asserts that they have, and controls the network between them.

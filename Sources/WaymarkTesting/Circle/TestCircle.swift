@@ -6,6 +6,7 @@ import Sodium
 import Synchronization
 import Transport
 public import Waymark
+import WaymarkCare
 import Wire
 
 /// A circle of devices in one process: real nodes that are connected without sockets and share a clock that the test

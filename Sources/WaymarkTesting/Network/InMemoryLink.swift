@@ -3,6 +3,7 @@ import SecureChannel
 import Synchronization
 import Transport
 import Waymark
+import WaymarkCare
 import Wire
 
 /// One end of an in-memory connection. It uses the same secure channel as a TCP link, but passes the bytes directly to

@@ -1,3 +1,4 @@
+import NodeRuntime
 import SecureChannel
 import Synchronization
 import Transport

@@ -1,5 +1,7 @@
 public import Foundation
+import Model
 public import Waymark
+import WaymarkCare
 import Wire
 
 /// Generates sample trips, habits and organizations. The same seed gives the same data on every machine, including ids.
@@ -49,7 +51,7 @@ public struct SampleData: Hashable, Sendable {
     let name = isLeftover ? "Test Trip \(index)" : "\(place.city) in \(season.name) \(year)"
     var trip = Trip(
       name: name, startDate: place.time(first, hour: 8),
-      endDate: place.time(first.adding(days: nights), hour: 20), id: dice.id())
+      endDate: place.time(first.advanced(by: nights), hour: 20), id: dice.id())
     trip.notes = dice.one(of: ["", "", "Take the good shoes.", "Passports are in the blue bag."])
     var sample = SampleTrip(trip: trip)
     sample.fill(place, first, nights, &dice)
@@ -81,11 +83,11 @@ public struct SampleData: Hashable, Sendable {
         Habit(name: name, counting: $0, dailyTarget: draft.target, emoji: draft.emoji, id: dice.id())
       } ?? Habit(name: name, emoji: draft.emoji, id: dice.id())
     habit.displayOrder = index
-    habit.startDate = today.adding(days: 1 - max(days, 1)).noon(in: zone)
+    habit.startDate = today.advanced(by: 1 - max(days, 1)).noon(in: zone)
     var logs: [HabitEntry] = []
     for back in stride(from: days - 1, through: 0, by: -1) {
       guard dice.number(1...5) > 1 else { continue }
-      let noon = today.adding(days: -back).noon(in: zone)
+      let noon = today.advanced(by: -back).noon(in: zone)
       let most = Int(draft.target ?? 1)
       logs.append(
         HabitEntry(
@@ -184,15 +186,16 @@ struct Dice {
   }
 
   /// Returns a version 7 UUID, as records have.
-  mutating func id() -> UUID {
+  mutating func id<Owner: Record>() -> Identifier<Owner> {
     let (high, low) = (random.next(), random.next())
     func byte(_ number: UInt64, _ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: number >> shift) }
-    return UUID(
+    let uuid = UUID(
       uuid: (
         byte(milliseconds, 40), byte(milliseconds, 32), byte(milliseconds, 24), byte(milliseconds, 16),
         byte(milliseconds, 8), byte(milliseconds, 0), 0x70 | byte(high, 8) & 0x0f, byte(high, 0),
         0x80 | byte(low, 56) & 0x3f, byte(low, 48), byte(low, 40), byte(low, 32), byte(low, 24),
         byte(low, 16), byte(low, 8), byte(low, 0)
       ))
+    return Identifier(uuid)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Model
 import Waymark
 
 extension SampleData {
@@ -66,7 +67,7 @@ extension SampleData {
 extension SampleTrip {
   /// Adds transportation there and back, lodging for all nights, and activities on most days.
   mutating func fill(_ place: SampleData.Destination, _ first: Day, _ nights: Int, _ dice: inout Dice) {
-    let last = first.adding(days: nights)
+    let last = first.advanced(by: nights)
     for (day, hour, way) in [(first, 8, "To"), (last, 15, "Back from")] {
       transportation.append(
         Transportation(
@@ -77,7 +78,7 @@ extension SampleTrip {
     }
     var day = first
     while day < last {
-      let end = min(last, day.adding(days: dice.number(1...5)))
+      let end = min(last, day.advanced(by: dice.number(1...5)))
       lodging.append(
         Lodging(
           name: dice.one(of: ["Hotel Aurora", "Pension Linden", "Casa Azul", "The Old Mill"]),
@@ -86,7 +87,7 @@ extension SampleTrip {
       day = end
     }
     for back in 1..<nights where dice.number(1...3) > 1 {
-      let day = first.adding(days: back)
+      let day = first.advanced(by: back)
       let hour = dice.number(9...18)
       activities.append(
         Activity(

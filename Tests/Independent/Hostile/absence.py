@@ -53,7 +53,9 @@ def trips(node):
 
 def tables_with(node, text):
     """The tables of a store that contain a text."""
-    names = [name for name, in read(node.store, "SELECT name FROM sqlite_master WHERE type = 'table'")[0]]
+    # A virtual table keeps its content in tables of its own.
+    names = [name for name, in read(
+        node.store, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")[0]]
     found = zip(names, read(node.store, *(f"SELECT * FROM {name}" for name in names)))
     return [name for name, rows in found if any(
         text.encode() in (value if type(value) is bytes else str(value).encode()) for row in rows for value in row)]

@@ -1,24 +1,25 @@
 import Foundation
 import JSONDocument
+import Model
 import Testing
 import Waymark
 import Wire
 
 /// A kind of an app, which the program itself has never heard of.
 private struct PackingItem: Record {
-  let id: UUID
+  let id: ID
   var tripID: Trip.ID
   var name = ""
   var isPacked = false
   var origin = RecordOrigin()
 
-  init(id: UUID) {
+  init(id: ID) {
     self.id = id
-    tripID = id
+    tripID = .zero
   }
 
   init(_ name: String, in trip: Trip.ID) {
-    id = .record()
+    id = .new()
     tripID = trip
     self.name = name
   }
@@ -27,7 +28,7 @@ private struct PackingItem: Record {
     2_417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
     order: [\.name],
     [
-      .reference(1, "trip", \.tripID, to: Trip.self),
+      .reference(1, "trip", \.tripID),
       .text(2, "name", \.name, isRequired: true, charactersMax: 80),
       .flag(3, "isPacked", \.isPacked),
     ])

@@ -4,6 +4,7 @@ import Processes
 import Synchronization
 import Testing
 import Waymark
+import WaymarkCare
 import Wire
 
 /// Checks a reason in every output: `status` as JSON and as text, its exit code, `why`, `doctor`, `metrics`.

@@ -4,6 +4,7 @@ import JSONDocument
 import Processes
 import Testing
 import Waymark
+import WaymarkCare
 import Wire
 
 /// Every reason is provoked on real nodes, reported alike by every command, and resolved by its own next step.

@@ -3,6 +3,7 @@ import JSONDocument
 import Processes
 import Sodium
 import Testing
+import WaymarkCare
 import Wire
 
 @testable import Home

@@ -267,7 +267,7 @@ import Wire
         lines += CommandTable.all.filter { $0.words == [kind, action] }.compactMap(\.example)
       }
     }
-    #expect(lines.count == 8 * 6 + 2)
+    #expect(lines.count == 9 * 6 + 2)
     let said = URL(filePath: stage.path("said"))
     let child = try Child(
       URL(filePath: "/usr/bin/env"),

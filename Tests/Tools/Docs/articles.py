@@ -8,7 +8,7 @@ import re
 import sys
 
 # Where there is no StoreKit, a stand-in has what the articles call.
-print("import Foundation\nimport Waymark\nimport WaymarkModels\nimport WaymarkPage\n\n#if canImport(StoreKit)\nimport StoreKit\n#else")
+print("import Foundation\nimport WaymarkCare\nimport WaymarkFiles\nimport WaymarkKinds\nimport WaymarkModels\nimport WaymarkPage\n\n#if canImport(StoreKit)\nimport StoreKit\n#else")
 print(pathlib.Path(__file__).with_name("StoreKit.swift").read_text() + "#endif\n")
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.md")):
     text = path.read_text()

@@ -2,10 +2,13 @@ import Console
 import Control
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
 import Testing
+import Wire
+
+@testable import NodeRuntime
 
 @testable import Waymark
+import WaymarkCare
 @testable import WaymarkCommand
 
 /// Answers built from documents, of which a test gives only the relevant members.

@@ -1,10 +1,12 @@
 import JSONDocument
-@testable import NodeRuntime
 import Replication
 import Testing
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// A reason that merely follows from another one is not reported again.
 struct CauseTests {

@@ -1,12 +1,15 @@
 import Console
 import Foundation
 import JSONDocument
+import Testing
+import Wire
+
 @testable import NodeOperations
 @testable import NodeRuntime
-import Testing
 
 @testable import Control
 @testable import Waymark
+import WaymarkCare
 @testable import WaymarkCommand
 
 /// Comparisons with peers, as a user sees them, 100 columns wide.

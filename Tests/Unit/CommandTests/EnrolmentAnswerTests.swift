@@ -1,6 +1,7 @@
 import Console
 import JSONDocument
 import Testing
+import WaymarkCare
 
 @testable import Control
 @testable import Waymark

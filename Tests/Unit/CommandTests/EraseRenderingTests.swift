@@ -1,11 +1,13 @@
 import Control
 import Foundation
 import JSONDocument
-@testable import NodeOperations
 import Testing
+
+@testable import NodeOperations
 
 @testable import Console
 @testable import Waymark
+import WaymarkCare
 @testable import WaymarkCommand
 
 /// Erasing and the trash as a user types and sees them, 100 columns wide.

@@ -2,7 +2,9 @@ import Console
 import Control
 import Foundation
 import JSONDocument
+import Model
 import Testing
+import WaymarkCare
 
 @testable import Waymark
 @testable import WaymarkCommand

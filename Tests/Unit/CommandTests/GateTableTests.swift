@@ -2,6 +2,7 @@ import Foundation
 import JSONDocument
 import Testing
 import Waymark
+import WaymarkCare
 
 /// The gate, build by build: what gives premium, what `status` reports, and what sync does.
 @Suite(.serialized)

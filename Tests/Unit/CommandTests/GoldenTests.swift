@@ -1,12 +1,14 @@
 import Console
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
 import Testing
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Control
 @testable import Waymark
+import WaymarkCare
 @testable import WaymarkCommand
 
 /// Whole pages as a terminal shows them, at 80 and 120 columns, with and without colour. The pages are in

@@ -3,6 +3,7 @@ import Control
 import JSONDocument
 import Testing
 import Waymark
+import WaymarkCare
 
 @testable import WaymarkCommand
 

@@ -4,6 +4,7 @@ import JSONDocument
 import Processes
 import Testing
 import Waymark
+import WaymarkCare
 
 /// Invalid input and unusable places: one clear error with the next step, the right exit code, nothing written.
 @Suite(.serialized)

@@ -1,12 +1,14 @@
 import Console
 import Foundation
 import JSONDocument
+import Testing
+
 @testable import NodeOperations
 @testable import NodeRuntime
-import Testing
 
 @testable import Control
 @testable import Waymark
+import WaymarkCare
 @testable import WaymarkCommand
 
 /// Documents as a user sees them, 100 columns wide.

@@ -5,6 +5,7 @@ import JSONDocument
 import Processes
 import Testing
 import Waymark
+import WaymarkCare
 
 @testable import WaymarkCommand
 

@@ -4,6 +4,7 @@ import Foundation
 import JSONDocument
 import Testing
 import Waymark
+import WaymarkCare
 
 @testable import WaymarkCommand
 

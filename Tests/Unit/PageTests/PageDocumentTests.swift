@@ -3,6 +3,8 @@ import Foundation
 import JSONDocument
 import Testing
 import Waymark
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import WaymarkPage
@@ -31,11 +33,12 @@ import WaymarkTesting
 
   @Test func `each day of a habit is in one of seven states`() async throws {
     let node = try await node()
-    var habit = Habit(name: "Run", counting: "km", dailyTarget: 5, schedule: .days([1, 3, 5, 7]))
+    var habit = Habit(
+      name: "Run", counting: "km", dailyTarget: 5, schedule: .days([.monday, .wednesday, .friday, .sunday]))
     habit.startDate = day("2026-05-04").noon(in: .gmt)  // a Monday
     _ = try await node.save(habit)
     for (text, value) in [("2026-05-04", 5.0), ("2026-05-05", 6), ("2026-05-06", 2), ("2026-05-07", 1)] {
-      try await node.setValue(value, of: habit.id, on: day(text), zone: .gmt)
+      try await node.setTotal(value, of: habit.id, on: day(text), zone: .gmt)
     }
     let page = try await page(of: habit, on: node)
     #expect(page.firstDay == day("2026-05-04"))
@@ -48,7 +51,7 @@ import WaymarkTesting
     let node = try await node()
     let habit = Habit(name: "Read")
     _ = try await node.save(habit)
-    try await node.setValue(1, of: habit.id, on: day("2026-05-10"), zone: .gmt)
+    try await node.setTotal(1, of: habit.id, on: day("2026-05-10"), zone: .gmt)
     let page = try await page(of: habit, on: node)
     #expect(page.days == "d")
     #expect(page.amounts.isEmpty)
@@ -70,10 +73,10 @@ import WaymarkTesting
     let node = try await node()
     let habit = Habit(name: "Read")
     _ = try await node.save(habit)
-    try await node.setValue(1, of: habit.id, on: day("0001-01-02"), zone: .gmt)
+    try await node.setTotal(1, of: habit.id, on: day("0001-01-02"), zone: .gmt)
     let page = try await page(of: habit, on: node)
     #expect(page.days.count == HabitPage.daysMax)
-    #expect(page.firstDay.days(until: day("2026-05-10")) == HabitPage.daysMax - 1)
+    #expect(page.firstDay.distance(to: day("2026-05-10")) == HabitPage.daysMax - 1)
     #expect(page.hasEarlier)
   }
 
@@ -89,10 +92,10 @@ import WaymarkTesting
     var address = Address()
     (address.city, address.country, address.postalCode) = ("Rome", "Italy", "00186")
     let hotel = Organization(name: "Albergo", addressID: address.id)
-    var lodging = Lodging(
+    var lodging = try Lodging(
       name: "Room 7", tripID: trip.id, start: roman("2026-05-12", 15), end: roman("2026-05-14", 11),
-      zone: "Europe/Rome", cost: Money("120.50", "EUR"))
-    (lodging.organizationID, lodging.reservation, lodging.paid) = (hotel.id, "Q-55", .deposit)
+      zone: "Europe/Rome", cost: Money(exactly: "120.50", "EUR"))
+    (lodging.organizationID, lodging.reservation, lodging.payment) = (hotel.id, "Q-55", .deposit)
     let flight = Transportation(
       name: "Flight", tripID: trip.id, start: roman("2026-05-12", 9), zone: "Europe/Rome", type: .plane)
     _ = try await node.save(trip)
@@ -224,7 +227,7 @@ import WaymarkTesting
 
   @Test func `the page of a trip that does not exist is an error`() async throws {
     let node = try await node()
-    await #expect { _ = try await node.pageDocument(of: UUID()) } throws: {
+    await #expect { _ = try await node.pageDocument(of: .new()) } throws: {
       ($0 as? WaymarkError)?.code == .notFound
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Model
 import Sodium
 import Testing
 import Waymark

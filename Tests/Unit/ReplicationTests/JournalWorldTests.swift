@@ -256,6 +256,8 @@ extension Store {
   func forgetAll() throws {
     try connection.transaction {
       for table in try Self.tables(connection) { try connection.execute("DELETE FROM \(table)") }
+      // A text index without content of its own is emptied by a command.
+      try connection.execute("INSERT INTO text_index(text_index) VALUES ('delete-all')")
       try Derived.seed(connection)
     }
     declared = nil
@@ -268,6 +270,7 @@ extension Store {
     let sql = """
       SELECT name FROM sqlite_schema
       WHERE type = 'table' AND name NOT IN ('meta', 'statements') AND name NOT LIKE 'sqlite_%'
+        AND name NOT GLOB 'text_index*' AND name <> 'text_terms'
       """
     return try connection.with(sql) { row in
       var names: [String] = []

@@ -36,6 +36,7 @@ struct SourceTests {
     "Sources/Platform/Platform.swift", "Sources/WaymarkModels/SwiftUI.swift",
     "Sources/X509/AppleSecurity.swift", "Sources/X509/OpenSSL.swift",
     "Sources/X509/Unavailable.swift", "Sources/Home/Keys/Keychain.swift",
+    "Sources/Waymark/KeychainExport.swift",
   ]
 
   @Test func `one file knows the operating system`() throws {

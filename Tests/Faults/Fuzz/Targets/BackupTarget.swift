@@ -7,6 +7,7 @@ import Replication
 import SQLite
 import Storage
 import Waymark
+import WaymarkCare
 import WaymarkTesting
 import Wire
 

@@ -1,6 +1,7 @@
 import Control
 import JSONDocument
 import Waymark
+import WaymarkCare
 import WaymarkTesting
 import Wire
 

@@ -1,11 +1,12 @@
 import Foundation
+import Model
 import Waymark
 
 /// A thing to take on a trip: a kind of an app.
 struct PackingItem: Record {
   enum Weight: String, CaseIterable { case light, heavy }
 
-  let id: UUID
+  let id: ID
   var tripID: Trip.ID
   var name = ""
   var isPacked = false
@@ -18,13 +19,13 @@ struct PackingItem: Record {
   var label: Data?
   var origin = RecordOrigin()
 
-  init(id: UUID) {
+  init(id: ID) {
     self.id = id
-    tripID = id
+    tripID = .zero
   }
 
   init(_ name: String, in trip: Trip.ID) {
-    id = .record()
+    id = .new()
     tripID = trip
     self.name = name
   }
@@ -33,10 +34,10 @@ struct PackingItem: Record {
     2_417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
     order: [\.isPacked, \.name],
     [
-      .reference(1, "trip", \.tripID, to: Trip.self),
+      .reference(1, "trip", \.tripID),
       .text(2, "name", \.name, isRequired: true, charactersMax: 80),
       .flag(3, "isPacked", \.isPacked), .integer(4, "count", \.count, default: 1),
-      .reference(5, "bag", \.bagID, to: PackingBag.self), .word(6, "weight", \.weight, default: .light),
+      .reference(5, "bag", \.bagID), .word(6, "weight", \.weight, default: .light),
       .money(7, "price", \.price), .date(8, "bought", \.bought), .texts(9, "tags", \.tags),
       .data(10, "label", \.label),
     ])
@@ -44,60 +45,60 @@ struct PackingItem: Record {
 
 /// A bag: another kind of the app, to which the first refers and which refers to itself.
 struct PackingBag: Record {
-  let id: UUID
+  let id: ID
   var name = ""
   var outerID: PackingBag.ID?
   var origin = RecordOrigin()
 
-  init(id: UUID) { self.id = id }
+  init(id: ID) { self.id = id }
 
   init(_ name: String) {
-    id = .record()
+    id = .new()
     self.name = name
   }
 
   static let fields = RecordFields<PackingBag>(
     2_418, "packing-bag", plural: "packing-bags", id: \.id, title: \.name, order: [\.name],
     [
-      .text(1, "name", \.name, isRequired: true), .reference(2, "outer", \.outerID, to: PackingBag.self),
+      .text(1, "name", \.name, isRequired: true), .reference(2, "outer", \.outerID),
     ])
 }
 
 /// The first version of the app, which had only items with a name.
 struct EarlyItem: Record {
-  let id: UUID
+  let id: ID
   var tripID: Trip.ID
   var name = ""
   var origin = RecordOrigin()
 
-  init(id: UUID) {
+  init(id: ID) {
     self.id = id
-    tripID = id
+    tripID = .zero
   }
 
   static let fields = RecordFields<EarlyItem>(
     2_417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
-    [.reference(1, "trip", \.tripID, to: Trip.self), .text(2, "name", \.name, isRequired: true)])
+    [.reference(1, "trip", \.tripID), .text(2, "name", \.name, isRequired: true)])
 }
 
 /// A thing to buy, which names an organization.
 struct ShopItem: Record {
-  let id: UUID
+  let id: ID
   var name = ""
   var shopID: Organization.ID?
   var origin = RecordOrigin()
 
-  init(id: UUID) { self.id = id }
+  init(id: ID) { self.id = id }
 
   init(_ name: String, shop: Organization.ID) {
-    id = .record()
+    id = .new()
     self.name = name
     shopID = shop
   }
 
   static let fields = RecordFields<ShopItem>(
     3_001, "shop-item", plural: "shop-items", id: \.id, title: \.name,
-    [.text(1, "name", \.name), .reference(2, "shop", \.shopID, to: Organization.self)])
+    [.text(1, "name", \.name), .reference(2, "shop", \.shopID)])
 }
 
 extension AppSchema {

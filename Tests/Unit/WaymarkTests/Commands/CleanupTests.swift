@@ -1,11 +1,13 @@
 import Foundation
 import JSONDocument
 import LogStorage
-@testable import NodeOperations
-@testable import NodeRuntime
+import Reasons
 import Storage
 import Testing
 import WaymarkTesting
+
+@testable import NodeOperations
+@testable import NodeRuntime
 
 @testable import Waymark
 

@@ -1,12 +1,14 @@
 import JSONDocument
-@testable import NodeRuntime
 import Records
 import Replication
 import Storage
 import Testing
 import WaymarkTesting
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// History and undo of a record whose values were erased.
 struct EraseHistoryTests {

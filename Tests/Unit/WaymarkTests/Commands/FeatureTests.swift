@@ -1,9 +1,12 @@
 import Foundation
 import JSONDocument
+import Model
 import Records
 import Replication
 import Testing
+import WaymarkCare
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 

@@ -181,8 +181,8 @@ struct FindTests {
   @Test func `a short id has more digits if another record ends with the same ones`() async throws {
     let alice = try await alice()
     let ids = ["0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "0196F0A2-7C31-7B4C-9E0F-3A5E2C8B1E60"]
-    _ = try await alice.node.save(Trip(name: "One", id: try #require(UUID(uuidString: ids[0]))))
-    _ = try await alice.node.save(Habit(name: "Two", id: try #require(UUID(uuidString: ids[1]))))
+    _ = try await alice.node.save(Trip(name: "One", id: try #require(.init(ids[0]))))
+    _ = try await alice.node.save(Habit(name: "Two", id: try #require(.init(ids[1]))))
     let shown = try await alice.run("trip.list", ["text": "One"])["trips"]?[0]?["shortId"]
     #expect(shown == "D2C8B1E60")
     #expect(try await alice.run("history", ["record": "D2C8B1E60"])["record"]?["name"] == "One")

@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import Reasons
 import Testing
 import WaymarkTesting
 

@@ -1,6 +1,8 @@
 import Foundation
 import JSONDocument
+import Model
 import Testing
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Waymark
@@ -66,7 +68,7 @@ struct FullImportTests {
     #expect(try await importing(bob, file) == planned)
     #expect(try lines(try await export(bob, "bob.json")) == lines(file))
     #expect(try await bob.run("settings.get", ["key": "colorScheme"])["value"] == "dark")
-    for attachment in try await bob.node.records(Waymark.Attachment.all) where attachment.fileSize > 0 {
+    for attachment in try await bob.node.records(Model.Attachment.all) where attachment.fileSize > 0 {
       let expected = try Data(contentsOf: URL(filePath: folder.file(attachment.fileName)))
       #expect(try await bob.node.data(of: attachment) == expected)
     }
@@ -75,14 +77,14 @@ struct FullImportTests {
   @Test func `an import restores what was changed and deleted since, to the millisecond`() async throws {
     let trip = try #require(try await alice.node.records(Trip.all).first)
     let time = Date(timeIntervalSince1970: 1_777_820_400.123)
-    try await alice.node.update(Trip.self, trip.id) { $0.startDate = time }
+    try await alice.node.update(trip.id) { $0.startDate = time }
     let file = try await export(alice, "all.json")
-    try await alice.node.update(Trip.self, trip.id) {
+    try await alice.node.update(trip.id) {
       $0.startDate = time.addingTimeInterval(0.4)
       $0.notes = "new"
     }
     let other = try #require(try await alice.node.records(Trip.all).first { $0.id != trip.id })
-    try await alice.run("trip.delete", ["id": .string(other.id.uuidString), "yes": true])
+    try await alice.run("trip.delete", ["id": .string(other.id.description), "yes": true])
     #expect(try await importing(alice, file)[..<2] == [1, 1])
     #expect(try lines(try await export(alice, "again.json")) == lines(file))
   }

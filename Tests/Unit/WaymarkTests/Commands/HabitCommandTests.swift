@@ -1,5 +1,7 @@
 import JSONDocument
+import Model
 import Testing
+import WaymarkKinds
 import WaymarkTesting
 
 @testable import Waymark
@@ -95,7 +97,7 @@ struct HabitCommandTests {
     #expect(try await alice.run("habit.untick", at("2026-05-01"))["done"] == false)
     #expect(try await alice.run("entry.list")["entries"]?.array?.count == 1)
     #expect(try await alice.run("habit.set", at("2026-05-02", "5"))["entries"] == evening["entries"])
-    try await alice.node.setValue(nil, of: habit.id, on: Day("2026-05-02"))
+    try await alice.node.setTotal(nil, of: habit.id, on: Day("2026-05-02"))
     #expect(try await alice.run("habit.set", at("2026-05-02", "5"))["value"] == 5)
     #expect(try await alice.run("habit.untick", at("2026-05-02"))["done"] == false)
     #expect(try await alice.run("entry.list")["entries"] == [])
@@ -108,9 +110,9 @@ struct HabitCommandTests {
     func verb() async throws -> JSON? { try await alice.run("history")["operations"]?[0]?["verb"] }
     try await alice.node.addEntry(to: habit.id, 2, on: day)
     #expect(try await verb() == "habit.tick")
-    try await alice.node.setValue(3, of: habit.id, on: day)
+    try await alice.node.setTotal(3, of: habit.id, on: day)
     #expect(try await verb() == "habit.set")
-    try await alice.node.setValue(nil, of: habit.id, on: day)
+    try await alice.node.setTotal(nil, of: habit.id, on: day)
     #expect(try await verb() == "habit.untick")
   }
 

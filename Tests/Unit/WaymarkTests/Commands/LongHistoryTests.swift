@@ -1,7 +1,6 @@
 import ChangeHistory
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
 import Records
 import Replication
 import Storage
@@ -9,9 +8,12 @@ import Synchronization
 import Testing
 import WaymarkTesting
 
+@testable import NodeRuntime
+
 import LogStorage
 @testable import Control
 @testable import Waymark
+import WaymarkCare
 
 /// A record that was written thousands of times.
 struct LongHistoryTests {

@@ -3,15 +3,17 @@ import Exchange
 import Foundation
 import JSONDocument
 import Membership
-@testable import NodeOperations
-@testable import NodeRuntime
 import Replication
 import Storage
 import Testing
 import WaymarkTesting
 
+@testable import NodeOperations
+@testable import NodeRuntime
+
 import LogStorage
 @testable import Waymark
+import WaymarkCare
 
 /// `mirror` and `assert` between real nodes.
 @Suite(.serialized) struct MirrorAndAssertTests {

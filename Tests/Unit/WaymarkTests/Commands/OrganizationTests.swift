@@ -1,5 +1,6 @@
 import JSONDocument
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Model

@@ -5,6 +5,7 @@ import Records
 import Replication
 import Storage
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 

@@ -1,6 +1,9 @@
 import Foundation
 import JSONDocument
+import Model
+import Reasons
 import Testing
+import WaymarkKinds
 import WaymarkTesting
 
 @testable import Waymark

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Waymark

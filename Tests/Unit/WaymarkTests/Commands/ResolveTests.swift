@@ -1,5 +1,6 @@
 import JSONDocument
 import Testing
+import WaymarkCare
 
 @testable import Waymark
 

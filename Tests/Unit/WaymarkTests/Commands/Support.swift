@@ -1,4 +1,5 @@
 import JSONDocument
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Control

@@ -1,6 +1,8 @@
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Waymark

@@ -1,13 +1,16 @@
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
+import Model
 import Records
 import Replication
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// Values that a person can only have typed by mistake: they are refused with what to type instead. Files and other
 /// devices may contain them.
@@ -178,7 +181,7 @@ struct TypedValueTests {
     let operation = try #require(try await alice.node.history(limit: 1).first).id.description
     try await alice.run("trip.edit", fields("notes=kept", id: "Trip 7"))
     let refused = try #require(try await failure(alice, "undo", ["operation": .string(operation)]))
-    #expect(refused.code == .largeUndo && refused.exitCode == ExitCode.needsYes)
+    #expect(refused.reason == .largeUndo && refused.exitCode == ExitCode.needsYes)
     #expect(
       refused.message.description.contains("101 records")
         && refused.message.description.contains("trip deleted"),

@@ -1,9 +1,13 @@
+import Home
 import JSONDocument
-@testable import NodeRuntime
+import Reasons
 import Records
 import Replication
 import Testing
 import WaymarkTesting
+import Wire
+
+@testable import NodeRuntime
 
 @testable import Waymark
 

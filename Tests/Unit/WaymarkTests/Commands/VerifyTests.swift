@@ -1,9 +1,11 @@
 import Foundation
 import JSONDocument
-@testable import NodeOperations
+import Reasons
 import SQLite
 import Testing
 import WaymarkTesting
+
+@testable import NodeOperations
 
 @testable import Waymark
 

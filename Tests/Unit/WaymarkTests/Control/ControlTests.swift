@@ -1,15 +1,17 @@
 import Foundation
 import JSONDocument
 import Platform
-@testable import NodeRuntime
 import Synchronization
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Control
 @testable import Home
 @testable import Waymark
+import WaymarkCare
 
 /// The control socket with misbehaving clients. The node behind it is replaced by a function.
 @Suite(.serialized) struct ControlTests {
@@ -121,7 +123,7 @@ import Wire
       try await Task.sleep(for: .milliseconds(500))
       others.removeLast().interrupt()
       // The server of these tests answers with the name of the request; that it answers is what matters.
-      await #expect { try await late.value } throws: { ($0 as? WaymarkError)?.code == .unexpectedAnswer }
+      await #expect { try await late.value } throws: { ($0 as? WaymarkError)?.reason == .unexpectedAnswer }
       for other in others { other.interrupt() }
     }
   }
@@ -405,7 +407,7 @@ import Wire
       let failure = await #expect(throws: WaymarkError.self) {
         try await ControlClient.run("trip.add", home: home)
       }
-      #expect(failure?.code == .notAnswering && failure?.exitCode == ExitCode.notRunning)
+      #expect(failure?.reason == .notAnswering && failure?.exitCode == ExitCode.notRunning)
       #expect(
         failure?.message.description.contains("(process \(ProcessInfo.processInfo.processIdentifier))")
           == true)

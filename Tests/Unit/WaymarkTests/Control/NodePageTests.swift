@@ -1,6 +1,9 @@
 import JSONDocument
+import Model
 import PageServer
+import Reasons
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Control
@@ -163,7 +166,7 @@ struct NodePageTests {
     let alice = try await TestNode.founder("alice")
     var code: Reason?
     do { _ = try await alice.node.servePage(at: place) } catch let failure as WaymarkError {
-      code = failure.code
+      code = failure.reason
       #expect(failure.next?.description == "waymark run --page")
     }
     #expect(code == .pageNotLocal)

@@ -1,12 +1,14 @@
 import Foundation
 import JSONDocument
 import Membership
-@testable import NodeRuntime
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// Inviting, joining, and revoking, as applications do it.
 struct CircleCallTests {
@@ -26,7 +28,7 @@ struct CircleCallTests {
     let joined = try await joining.join()
     #expect(joined.circle != before.circle && joined.name == "bob")
     // A call after the join is answered too.
-    let joiner = try await circle["alice"].joiner(within: .seconds(120))
+    let joiner = try await circle["alice"].waitForJoiner(timeout: .seconds(120))
     #expect(joiner == DeviceReference(device: joined.device, name: "bob"))
     try await circle.start("bob")
     #expect(try await circle["bob"].status().counts.habits == 1)
@@ -58,7 +60,7 @@ struct CircleCallTests {
     let joined = try await JoinOperation(
       home: home, code: invitation.code, at: address, name: "bob"
     ).join()
-    let joiner = try await alice.joiner(within: .seconds(120))
+    let joiner = try await alice.waitForJoiner(timeout: .seconds(120))
     #expect(joiner == DeviceReference(device: joined.device, name: "bob"))
     #expect(try await alice.members().map(\.role) == [.admin, .admin])
     await #expect(throws: WaymarkError.self) { try await alice.inviteByCode(for: .seconds(601)) }

@@ -1,10 +1,14 @@
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
+import Model
 import Testing
+import Wire
+
+@testable import NodeRuntime
 
 @testable import ChangeHistory
 @testable import Waymark
+import WaymarkCare
 
 /// Conflicts, history and undo, as applications use them.
 struct ConflictCallTests {
@@ -86,7 +90,7 @@ struct ConflictCallTests {
     #expect(conflict.reason == .editLostToDelete && !conflict.isVisible && conflict.record == rome)
     #expect(conflict.losers.first?.fields?.first { $0.name == "notes" }?.value == .text("sunny"))
     let trash = try await circle["bob"].deleted(Trip.self)
-    #expect(trash.map(\.id) == [rome] && trash.map(\.deletedBy.name) == ["alice"])
+    #expect(trash.map(\.id) == [Trip.ID(rome)] && trash.map(\.deletedBy.name) == ["alice"])
     try await circle["alice"].resolve(conflict.id, taking: .loser)
     try await circle.inSync()
     #expect(try await circle["bob"].status().counts.trips == 1)
@@ -96,23 +100,24 @@ struct ConflictCallTests {
   @Test func `a record's history says which device wrote what, and what it replaced`() async throws {
     let (circle, water) = try await circleWithTwoNames()
     defer { circle.end() }
-    let history = try await circle["bob"].history(of: water, .habit)
+    let history = try await circle["bob"].history(of: Habit.ID(water))
     #expect(history.record.name == "Eau" && history.record.state == .visible && !history.hasMore)
     #expect(history.writes.map(\.verb) == ["habit.edit", "habit.edit", "habit.add"])
     let names = history.writes.flatMap { write in write.fields.filter { $0.field == "name" } }
     #expect(names.map(\.value) == [.text("Eau"), .text("Wasser"), .text("Water")])
-    #expect(names.map(\.before) == [.text("Water"), .text("Water"), .none])
+    #expect(names.map(\.before) == [.text("Water"), .text("Water"), .absent])
     #expect(names.map(\.state) == [.shows, .lost, .replaced])
     #expect(names[1].lostTo?.deviceName == "alice")
-    #expect(try await circle["bob"].history(of: water, limit: 1).hasMore)
-    let why = try await circle["bob"].explanation(ofRecord: water, .habit)
+    #expect(try await circle["bob"].history(of: Habit.ID(water), limit: 1).hasMore)
+    let why = try await circle["bob"].explanation(of: Habit.ID(water))
     let name = try #require(why.values.first { $0.field == "name" })
     #expect(name.written.value == .text("Eau") && name.written.how == nil && !name.written.author.isOwn)
     #expect(name.wonAgainst.map(\.how) == [.concurrent, .earlier])
-    #expect(try await refusal { _ = try await circle["bob"].history(of: UUID()) } == "not_found")
-    #expect(try await refusal { _ = try await circle["bob"].history(of: water, limit: 0) } == "bad_value")
+    #expect(try await refusal { _ = try await circle["bob"].history(of: Habit.ID.new()) } == "not_found")
+    #expect(
+      try await refusal { _ = try await circle["bob"].history(of: Habit.ID(water), limit: 0) } == "bad_value")
     #expect(try await refusal { _ = try await circle["bob"].history(limit: 0) } == "bad_value")
-    #expect(try await refusal { _ = try await circle["bob"].history(of: water, .trip) } == "not_found")
+    #expect(try await refusal { _ = try await circle["bob"].history(of: Trip.ID(water)) } == "not_found")
   }
 
   @Test func `undoing another device's operation leaves later changes alone`() async throws {

@@ -2,6 +2,8 @@ import Exchange
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Home
@@ -53,14 +55,15 @@ struct DataCallTests {
       let alice = circle["alice"]
       let rome = try await circle.add("alice", "trip", "name=Rome")
       _ = try await circle.add("alice", "trip", "name=Oslo")
-      let calendar = try await alice.export(as: .json, trip: rome).content
+      let calendar = try await alice.export(as: .json, trip: Trip.ID(rome)).content
       #expect(String(decoding: calendar, as: UTF8.self).contains("Rome"))
       #expect(!String(decoding: calendar, as: UTF8.self).contains("Oslo"))
       let tables = folder.appending(path: "tables")
       #expect(try await alice.export(as: .csv, to: tables).files.contains("trips.csv"))
       #expect(try await refusal { _ = try await alice.export(as: .csv) } == "usage")
-      #expect(try await refusal { _ = try await alice.export(as: .ritualist, trip: rome) } == "usage")
-      #expect(try await refusal { _ = try await alice.export(as: .json, trip: UUID()) } == "not_found")
+      #expect(
+        try await refusal { _ = try await alice.export(as: .ritualist, trip: Trip.ID(rome)) } == "usage")
+      #expect(try await refusal { _ = try await alice.export(as: .json, trip: .new()) } == "not_found")
       let broken = folder.appending(path: "broken.json")
       try Data("{".utf8).write(to: broken)
       #expect(try await refusal { try await alice.importFiles([broken]) } == "import")
@@ -147,7 +150,7 @@ struct DataCallTests {
     let preview = try await circle["alice"].mirrorPreview(of: bob)
     #expect(preview.isPreview && preview.turnsSyncOn && preview.from?.name == "bob")
     #expect(preview.total.deleted == 1 && preview.total.changed == 1 && preview.kinds.map(\.kind) == [.trip])
-    #expect(try await circle["alice"].mirrorPreview(of: bob, .trip(rome)).total.deleted == 0)
+    #expect(try await circle["alice"].mirrorPreview(of: bob, .trip(Trip.ID(rome))).total.deleted == 0)
     #expect(try await circle["alice"].mirrorPreview(of: bob, .kind(.habit)).kinds == [])
     let done = try await circle["alice"].mirror(bob)
     #expect(done.backup != nil && done.elsewhere == [])
@@ -158,7 +161,7 @@ struct DataCallTests {
     #expect(try await circle["bob"].status().counts.trips == 2)
     try await circle["bob"].turnSyncOff()
     _ = try await circle.add("bob", "trip", "name=Wien")
-    #expect(try await circle["bob"].assertPreview().total.added == 1)
+    #expect(try await circle["bob"].overrideCirclePreview().total.added == 1)
     try await circle["bob"].overrideCircle()
     try await circle.inSync()
     #expect(try await circle["alice"].status().counts.trips == 3)
@@ -188,11 +191,12 @@ struct DataCallTests {
     let forum = try await circle.add("alice", "activity", "trip=Rome", "name=Forum")
     try await circle.run("alice", "trip.delete", ["id": "Rome"])
     let trip = try #require(try await alice.deleted(Trip.self).first)
-    #expect(trip.id == rome && trip.record.name == "Rome" && trip.hiddenBy == nil)
+    #expect(trip.id == Trip.ID(rome) && trip.record.name == "Rome" && trip.hiddenBy == nil)
     #expect(trip.deletedBy == DeviceReference(device: try await circle.device("alice"), name: "alice"))
     let activity = try #require(try await alice.deleted(Activity.self).first)
-    #expect(activity.id == forum && activity.hiddenBy?.id == rome && activity.hiddenBy?.kind == .trip)
-    #expect(try await alice.restore(Trip.self, trip.id)?.name == "Rome")
+    #expect(
+      activity.id == Activity.ID(forum) && activity.hiddenBy?.id == rome && activity.hiddenBy?.kind == .trip)
+    #expect(try await alice.restore(trip.id)?.name == "Rome")
     #expect(try await alice.deleted(Activity.self) == [])
     #expect(try await alice.status().counts.activities == 1)
   }

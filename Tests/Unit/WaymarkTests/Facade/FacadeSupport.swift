@@ -1,12 +1,14 @@
 import Foundation
 import JSONDocument
-@testable import NodeOperations
-@testable import NodeRuntime
 import Replication
 import Synchronization
 import Testing
 
+@testable import NodeOperations
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// A clock whose time the test sets.
 final class Wall: Sendable {

@@ -1,6 +1,8 @@
 import Foundation
+import Model
 import Testing
 import Waymark
+import WaymarkFiles
 import WaymarkTesting
 
 /// Files that belong to records, on several devices.
@@ -8,7 +10,7 @@ struct FileSyncTests {
   private func content(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 / 991) }) }
 
   /// Lets virtual time pass until a file is on a device.
-  private func arrival(of file: Waymark.Attachment, on name: String, _ circle: TestCircle) async throws
+  private func arrival(of file: Model.Attachment, on name: String, _ circle: TestCircle) async throws
     -> Data
   {
     for _ in 0..<20 {

@@ -1,7 +1,10 @@
 import Control
 import Foundation
+import Model
 import Replication
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Waymark
@@ -23,7 +26,7 @@ struct KeptFilesTests {
 
   private func attach(
     _ size: Int, named name: String = "ticket.pdf", on device: String, _ circle: TestCircle
-  ) async throws -> Waymark.Attachment {
+  ) async throws -> Model.Attachment {
     let trip = try await circle[device].save(Trip(name: "Rome"))
     let hotel = try await circle[device].save(Lodging(name: "Casa", tripID: trip.id))
     return try await circle[device].attach(content(size), named: name, to: .lodging(hotel.id))
@@ -106,7 +109,7 @@ struct KeptFilesTests {
   @Test func `as many files are fetched as fit`() async throws {
     let circle = try await TestCircle("alice", "bob")
     try await circle["bob"].setFileKeepPolicy(.upTo(250_000))
-    var files: [Waymark.Attachment] = []
+    var files: [Model.Attachment] = []
     for number in 0..<4 { files.append(try await attach(100_000 + number, on: "alice", circle)) }
     try await eventually("two files arrive", circle) { try await circle["bob"].status().files.here == 2 }
     try await circle.clock.advance(by: .seconds(2 * 3_600))

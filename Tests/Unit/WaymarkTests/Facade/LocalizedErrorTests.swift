@@ -1,7 +1,9 @@
 import Foundation
 import Home
+import Model
 import Testing
 import Waymark
+import WaymarkCare
 import WaymarkTesting
 
 /// Errors and reasons in the language of an app.
@@ -54,7 +56,7 @@ import WaymarkTesting
     let circle = try await TestCircle("phone")
     let phone = circle["phone"]
     let refused = await #expect(throws: WaymarkError.self) {
-      try await phone.save(Lodging(name: "Casa Rosa", tripID: UUID()))
+      try await phone.save(Lodging(name: "Casa Rosa", tripID: .new()))
     }
     let error = try #require(refused)
     #expect(error.localizedDescription == "\(error.message)")

@@ -1,13 +1,15 @@
 import Foundation
 import JSONDocument
 import Membership
-@testable import NodeRuntime
 import Sodium
 import Testing
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Control
 @testable import Waymark
+import WaymarkCare
 
 /// Promoting, renaming and leaving, as applications and commands do it.
 struct MembershipCallTests {

@@ -1,7 +1,9 @@
 import Foundation
 import JSONDocument
+import Model
 import SQLite
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Control
@@ -75,7 +77,7 @@ struct OpeningCallTests {
     #expect(try await refusal { _ = try await node.syncState() } == "closed")
     #expect(try await refusal { try await node.serve(listen: "127.0.0.1:0") } == "closed")
     #expect(try await refusal { try await node.serveControl() } == "closed")
-    #expect(try await refusal { _ = try await node.joiner(within: .seconds(60)) } == "closed")
+    #expect(try await refusal { _ = try await node.waitForJoiner(timeout: .seconds(60)) } == "closed")
     try "no key".write(toFile: home.deviceKey, atomically: true, encoding: .utf8)
     chmod(home.deviceKey, 0o600)
     #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "key_damaged")

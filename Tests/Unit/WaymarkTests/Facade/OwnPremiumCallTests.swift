@@ -1,7 +1,9 @@
 import Control
 import Foundation
 import JSONDocument
+import Model
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
@@ -112,7 +114,7 @@ struct OwnPremiumCallTests {
     let circle = try await TestCircle("alice", "bob", premium: .nobody, isSyncing: false)
     let refused = try #require(
       try await failure { _ = try await circle["bob"].issueOwnPremium() })
-    #expect(refused.code == .rootKey && refused.exitCode == ExitCode.badKey)
+    #expect(refused.reason == .rootKey && refused.exitCode == ExitCode.badKey)
     #expect(refused.next?.description.contains("waymark premium self, on alice") == true)
     let free = try #require(try await failure { _ = try await circle["bob"].turnSyncOn() })
     #expect(free.code == .freeTier)

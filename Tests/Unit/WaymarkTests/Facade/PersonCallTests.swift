@@ -1,9 +1,10 @@
 import Foundation
 import JSONDocument
-@testable import NodeOperations
-@testable import NodeRuntime
 import Testing
 import WaymarkTesting
+
+@testable import NodeOperations
+@testable import NodeRuntime
 
 @testable import Waymark
 
@@ -30,8 +31,8 @@ struct PersonCallTests {
       Issue.record("bob is not welcomed back")
       return
     }
-    #expect(user.trips == 1 && user.habits == 0 && user.profileName == "Alice" && user.hasProfile)
-    #expect(user.missing == [.avatar, .appearance, .homeTimezone])
+    #expect(user.tripCount == 1 && user.habitCount == 0 && user.profileName == "Alice" && user.hasProfile)
+    #expect(user.missing == [.avatar, .appearance, .homeZone])
     try await circle["bob"].completeOnboarding()
     #expect(try await circle["bob"].onboarding() == .completedHere)
     try await circle["bob"].resetOnboarding()

@@ -3,13 +3,17 @@ import Foundation
 import Home
 import JSONDocument
 import Membership
-@testable import NodeRuntime
+import Model
 import Purchases
+import Reasons
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// Purchases in the App Store, from the call of an app to the lanes of all devices.
 @Suite(.enabled(if: verifiesPurchases, "this build can't verify purchases"))
@@ -113,7 +117,7 @@ struct PurchaseCallTests {
       (store.buy(for: account, isSandbox: true).transaction, nil, .purchaseNotListed),
     ] {
       let error = try await failure { try await alice.install(purchase: transaction, renewal: renewal) }
-      #expect(error?.code == code)
+      #expect(error?.reason == code)
       #expect(error?.next != nil, "\(code)")
     }
     #expect(try await alice.purchases().isEmpty)

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Waymark
@@ -35,7 +36,7 @@ struct SyncCallTests {
     let state = try await alice.node.syncState()
     #expect(!state.premium.isActive && !state.isActive && !state.preference)
     #expect(state.obstacle == .freeTier && state.premium.obstacle == .freeTier)
-    #expect(state.premium.source == .none && state.premium.validUntil == nil)
+    #expect(state.premium.source == .noPremium && state.premium.validUntil == nil)
     #expect(state.step == .buyPremium)
     #expect(state.sentence == "Without premium, only settings sync; records stay on this device.")
     #expect(try await failure { try await alice.node.turnSyncOn() }?.code == .freeTier)
@@ -57,7 +58,7 @@ struct SyncCallTests {
     try bytes.write(to: file)
     #expect(try await alice.node.installEntitlement(at: file) == bought)
     let on = try await alice.node.turnSyncOn()
-    #expect(on.isActive && on.preference && on.obstacle == nil && on.step == .none)
+    #expect(on.isActive && on.preference && on.obstacle == nil && on.step == .nothing)
     #expect(on.sentence == "Records sync with your other devices.")
     let held = try await alice.node.entitlements()
     #expect(held.map(\.state) == [.valid])
@@ -140,7 +141,7 @@ struct SyncCallTests {
     let closed = try await failure {
       try await circle["alice"].waitUntilInSync(lane: .records, timeout: .milliseconds(100))
     }
-    #expect(closed?.code == .peerSyncOff)
+    #expect(closed?.reason == .peerSyncOff)
     let alone = try await TestNode.founder("carol")
     let idle = try await failure { try await alone.node.waitUntilInSync(timeout: .zero) }
     #expect(idle?.code == .notRunning)
@@ -170,7 +171,7 @@ struct SyncCallTests {
     defer { circle.end() }
     let alice = circle["alice"]
     async let joiner = within(seconds: 120, "joiner") {
-      try await failure { _ = try await alice.joiner(within: .seconds(10_000)) }
+      try await failure { _ = try await alice.waitForJoiner(timeout: .seconds(10_000)) }
     }
     try await Task.sleep(for: .milliseconds(200))
     await alice.close()

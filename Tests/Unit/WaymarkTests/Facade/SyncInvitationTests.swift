@@ -1,11 +1,14 @@
 import Control
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
+import Model
 import Testing
 import WaymarkTesting
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// Turning sync on for all devices: a question to each person, which a device can answer in advance.
 struct SyncInvitationTests {

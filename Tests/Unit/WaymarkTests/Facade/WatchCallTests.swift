@@ -1,5 +1,6 @@
 import JSONDocument
 import Testing
+import WaymarkCare
 
 @testable import Waymark
 
@@ -30,7 +31,7 @@ struct WatchCallTests {
     _ = try await circle.add("alice", "trip", "name=Rome")
     _ = try await (trips, operations)
     async let welcome: Void = wait(for: "a welcome back", bob, .onboarding) {
-      if case .returningUser(let user) = $0 { user.trips == 1 } else { false }
+      if case .returningUser(let user) = $0 { user.tripCount == 1 } else { false }
     }
     try await alice.completeOnboarding()
     try await welcome

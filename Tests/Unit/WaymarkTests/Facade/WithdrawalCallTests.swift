@@ -2,6 +2,7 @@ import Control
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
@@ -92,7 +93,7 @@ struct WithdrawalCallTests {
     let refused = try #require(
       try await failure { try await bob.removeEntitlement(id, issuerKey: stranger) })
     #expect(refused.code == .unknownIssuer)
-    #expect(try await failure { try await bob.removeEntitlement(id) }?.code == .rootKey)
+    #expect(try await failure { try await bob.removeEntitlement(id) }?.reason == .rootKey)
     #expect(try await failure { try await bob.removeEntitlement("00ff00ff") }?.code == .notFound)
     #expect(try await bob.syncState().isActive)
     #expect(try await bob.removeEntitlement(id, issuerKey: key).obstacle == .entitlementWithdrawn)

@@ -1,11 +1,13 @@
 import Foundation
-@testable import NodeRuntime
 import Synchronization
 import Testing
 import WaymarkTesting
 
+@testable import NodeRuntime
+
 @testable import Home
 @testable import Waymark
+import WaymarkCare
 
 /// Of the copies that joins, restores and repairs leave, only the newest are kept.
 struct BackupPruningTests {

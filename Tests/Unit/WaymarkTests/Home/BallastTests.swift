@@ -1,4 +1,5 @@
 import Foundation
+import Home
 import Testing
 
 @testable import Waymark

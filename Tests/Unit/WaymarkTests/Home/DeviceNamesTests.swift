@@ -1,6 +1,7 @@
 import Enrolment
 import Home
 import Membership
+import Reasons
 import Sodium
 import Testing
 import Wire

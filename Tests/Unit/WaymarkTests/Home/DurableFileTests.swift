@@ -1,9 +1,11 @@
 import Foundation
-@testable import NodeRuntime
 import Testing
+
+@testable import NodeRuntime
 
 @testable import Home
 @testable import Waymark
+import WaymarkCare
 
 /// Files that are written completely or not at all.
 struct DurableFileTests {

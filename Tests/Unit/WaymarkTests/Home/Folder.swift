@@ -1,5 +1,6 @@
 import Foundation
 import Sodium
+import WaymarkCare
 
 @testable import Waymark
 
@@ -32,7 +33,7 @@ func code(_ body: () throws -> Void) -> Reason? {
     try body()
     return nil
   } catch {
-    return (error as? WaymarkError)?.code
+    return (error as? WaymarkError)?.reason
   }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WaymarkCare
 
 @testable import Waymark
 

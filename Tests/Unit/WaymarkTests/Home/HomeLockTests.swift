@@ -2,9 +2,11 @@ import Dispatch
 import Foundation
 import JSONDocument
 import Membership
+import Model
 import Platform
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
@@ -142,7 +144,7 @@ struct HomeLockTests {
       _ = try Node.open(home)
       Issue.record("an empty store was opened")
     } catch let error as WaymarkError {
-      #expect(error.code == .store)
+      #expect(error.reason == .store)
       #expect(error.message.description.contains("contains no circle"))
       #expect(error.next?.description.contains("waymark restore FILE") == true)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Sodium
 import Testing
+import WaymarkCare
 import Wire
 
 @testable import Home

@@ -1,11 +1,14 @@
 import Foundation
-@testable import Home
+import Model
 import Synchronization
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import Home
+
 @testable import Waymark
+import WaymarkCare
 
 /// Keys that an app keeps outside of the home.
 struct KeyStoreTests {
@@ -90,7 +93,7 @@ struct KeyStoreTests {
     #expect(try await node.records(Trip.all.sorted(by: \.name)).map(\.name) == all)
     try await node.serve(listen: "127.0.0.1:0")
     try await node.turnSyncOn(isConfirmed: true)
-    try await node.update(Trip.self, rome.id) { $0.name = "Roma" }
+    try await node.update(rome.id) { $0.name = "Roma" }
     try await eventually("Alice has everything") {
       try await circle["alice"].records(Trip.all.sorted(by: \.name)).map(\.name) == ["Oslo", "Paris", "Roma"]
     }

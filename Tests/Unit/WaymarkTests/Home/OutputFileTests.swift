@@ -1,9 +1,10 @@
 import Foundation
+import LogStorage
 import Storage
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
-import LogStorage
 @testable import Home
 @testable import Waymark
 

@@ -1,5 +1,8 @@
 import Foundation
+import Model
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Waymark
@@ -20,7 +23,7 @@ struct ReadingCopyTests {
     let before = try names(test.home.path)
     let copy = try ReadingCopy(of: test.home, holdsFiles: true)
     #expect(try await copy.node.records(Trip.all).map(\.name) == ["Rome"])
-    let attachment = try #require(try await copy.node.records(Waymark.Attachment.all).first)
+    let attachment = try #require(try await copy.node.records(Model.Attachment.all).first)
     #expect(try await copy.node.data(of: attachment) == content)
     let backup = folder.file("copy.waymark")
     try await copy.node.backUp(to: URL(filePath: backup))

@@ -1,4 +1,5 @@
 import Foundation
+import Model
 import Observation
 import Synchronization
 import Testing
@@ -24,11 +25,11 @@ import WaymarkTesting
       Issue.record("no operation in \(trips.lastChange)")
       return
     }
-    #expect(change.operation.verb == "trip.add" && change.records.map(\.id) == [rome.id])
+    #expect(change.operation.verb == "trip.add" && change.records.map { $0.id(as: Trip.self) } == [rome.id])
     #expect(trips.counts.deliveries == 2 && trips.counts.watchers == 1)
     // What the query does not show draws nothing.
     _ = try await alice.node.save(Habit(name: "Read"))
-    try await alice.node.update(Trip.self, rome.id) { $0.notes = "by train" }
+    try await alice.node.update(rome.id) { $0.notes = "by train" }
     _ = try await alice.node.save(Trip(name: "Oslo"))
     try await view.shows(["Oslo", "Rome"], "two trips")
     #expect(view.drawn.filter { $0 == nil }.count <= 1 && view.drawn.last == ["Oslo", "Rome"])

@@ -1,9 +1,11 @@
-@testable import NodeRuntime
 import Storage
 import Testing
 
+@testable import NodeRuntime
+
 import RecordTables
 @testable import Waymark
+import WaymarkCare
 
 struct CheckpointingTests {
   private func step(

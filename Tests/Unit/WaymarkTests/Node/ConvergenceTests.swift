@@ -1,4 +1,5 @@
 import Foundation
+import Home
 import JSONDocument
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import Waymark
+import WaymarkCare
 
 /// Two links between the same two devices, as when both dial at the same time.
 struct DuplicateLinkTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Waymark
@@ -16,7 +17,7 @@ struct FormerFormatTests {
       await opened.close()
       Issue.record("a store of format 1 was opened")
     } catch let error as WaymarkError {
-      #expect(error.code == .formerFormat)
+      #expect(error.reason == .formerFormat)
       #expect(error.message.description.contains("format 1"))
       #expect(error.next?.description.contains("waymark export") == true)
     }

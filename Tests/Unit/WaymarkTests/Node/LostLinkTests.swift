@@ -2,13 +2,15 @@ import Foundation
 import JSONDocument
 import Membership
 import Platform
-@testable import NodeRuntime
 import Synchronization
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// A join whose link is lost at any byte of the answer continues with the same key.
 struct LostLinkTests {

@@ -1,12 +1,13 @@
 import Foundation
 import JSONDocument
+import LogStorage
 import Records
 import Replication
 import Storage
 import Testing
+import WaymarkCare
 import Wire
 
-import LogStorage
 @testable import ChangeHistory
 @testable import Waymark
 

@@ -1,5 +1,6 @@
 import Engine
 import Foundation
+import Home
 import JSONDocument
 import Membership
 import Replication

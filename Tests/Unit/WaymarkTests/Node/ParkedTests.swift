@@ -1,5 +1,7 @@
 import Foundation
+import Home
 import JSONDocument
+import Model
 import Synchronization
 import Testing
 

@@ -1,12 +1,15 @@
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
+import Model
 import SQLite
 import Testing
 import WaymarkTesting
 
+@testable import NodeRuntime
+
 @testable import Control
 @testable import Waymark
+import WaymarkCare
 
 /// Tables that no longer match the log, and their repair.
 struct RepairTests {
@@ -130,7 +133,7 @@ struct RepairTests {
     ]
     for attempt in attempts {
       let failure = try #require(await #expect(throws: WaymarkError.self) { try await attempt(alice.node) })
-      #expect(failure.code == .store && failure.next?.description == "waymark verify --deep")
+      #expect(failure.reason == .store && failure.next?.description == "waymark verify --deep")
       #expect(failure.message.description.hasPrefix("The store in \(alice.home.path) can't be read: "))
     }
   }

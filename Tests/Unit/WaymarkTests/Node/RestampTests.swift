@@ -1,14 +1,16 @@
 import Engine
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
 import Replication
 import Storage
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import NodeRuntime
+
 @testable import Waymark
+import WaymarkCare
 
 /// A clock that ran ahead and was corrected, and `restamp` of the sets that it dated.
 struct RestampTests {
@@ -167,7 +169,7 @@ struct RestampTests {
     let incarnation = try await circle.run("alice", "status")["incarnation"]
     await #expect {
       try await circle.run("alice", "restamp", ["yes": true])
-    } throws: { ($0 as? WaymarkError)?.code == .clockDisputed }
+    } throws: { ($0 as? WaymarkError)?.reason == .clockDisputed }
     #expect(try await circle.run("alice", "status")["incarnation"] == incarnation)
     // Bob's sets show the same where he is not connected.
     try await circle.run("bob", "settings.set", ["key": "colorScheme", "value": "light"])
@@ -178,7 +180,7 @@ struct RestampTests {
     let alone = try Node(home: circle.home("alice"), wall: { systemWall() - Self.year })
     await #expect {
       _ = try await alone.run("restamp", ["yes": true])
-    } throws: { ($0 as? WaymarkError)?.code == .clockDisputed }
+    } throws: { ($0 as? WaymarkError)?.reason == .clockDisputed }
     await alone.close()
   }
 
@@ -199,13 +201,13 @@ struct RestampTests {
     let end = try await alice.run("status")["incarnation"]
     await alice.node.leave("a test")
     #expect(try await alice.run("status")["incarnation"] == end)
-    #expect(try await failure(alice, "trip.add", fields("name=more"))?.code == .incarnationsSpent)
+    #expect(try await failure(alice, "trip.add", fields("name=more"))?.reason == .incarnationsSpent)
     #expect(try await alice.run("status")["notices"]?[0]?["reason"] == "incarnations_spent")
     await alice.close()
     let again = try Node(home: alice.home, wall: systemWall)
     await #expect {
       _ = try await again.run("trip.add", fields("name=more"))
-    } throws: { ($0 as? WaymarkError)?.code == .incarnationsSpent }
+    } throws: { ($0 as? WaymarkError)?.reason == .incarnationsSpent }
     #expect(
       try await again.run("trip.list")["trips"]?.array?.count == Limits.incarnationsMax)
     await again.close()

@@ -2,16 +2,19 @@ import Engine
 import Foundation
 import JSONDocument
 import Membership
-@testable import NodeOperations
-@testable import NodeRuntime
 import Replication
 import SQLite
 import Storage
 import Testing
 import WaymarkTesting
+import Wire
+
+@testable import NodeOperations
+@testable import NodeRuntime
 
 @testable import Control
 @testable import Waymark
+import WaymarkCare
 
 /// Forged and damaged backups, and restores that are interrupted.
 struct RestoreTests {

@@ -1,9 +1,11 @@
 import JSONDocument
-@testable import NodeRuntime
+import Model
 import SQLite
 import Testing
 import WaymarkTesting
 import Wire
+
+@testable import NodeRuntime
 
 @testable import Engine
 @testable import Waymark

@@ -1,8 +1,11 @@
 import Foundation
-@testable import Home
+import Model
 import SQLite
 import Testing
+import WaymarkKinds
 import WaymarkTesting
+
+@testable import Home
 
 @testable import Waymark
 
@@ -18,7 +21,7 @@ struct StoreReaderTests {
     let rome = try await node.save(Trip(name: "Rome", startDate: start))
     _ = try await node.save(Lodging(name: "Casa Rosa", tripID: rome.id))
     let water = try await node.save(Habit(name: "Water"))
-    try await node.update(Profile.self, Profile.only) { $0.name = "Anna" }
+    try await node.update(Profile.only) { $0.name = "Anna" }
     try await node.set(.colorScheme, to: .dark)
     for state in ["open", "suspended", "resumed", "closed"] {
       switch state {
@@ -29,7 +32,7 @@ struct StoreReaderTests {
       }
       #expect(try reader.records(Trip.all.filter(\.startDate >= .now)).map(\.name) == ["Rome"])
       #expect(try reader.records(Trip.all.filter(.contains(\.name, "OM"))).map(\.name) == ["Rome"])
-      #expect(try reader.record(Trip.self, rome.id)?.name == "Rome")
+      #expect(try reader.record(rome.id)?.name == "Rome")
       #expect(try reader.count(Lodging.all) == 1)
       #expect(try reader.timeline(of: rome.id).count == 1)
       #expect(try reader.overviews(of: Trip.all).count == 1)

@@ -1,8 +1,10 @@
 import Control
 import Engine
 import Foundation
-@testable import Home
 import Membership
+import Model
+
+@testable import Home
 @testable import NodeRuntime
 import Replication
 import Storage
@@ -11,6 +13,7 @@ import WaymarkTesting
 import Wire
 
 @testable import Waymark
+import WaymarkCare
 
 /// A node that releases its store and its sockets, as an app does in the background, and continues.
 struct SuspensionTests {
@@ -32,8 +35,8 @@ struct SuspensionTests {
     try await node.resume()
     try await node.resume()
     #expect(try await node.records(Trip.all).map(\.name) == ["Rome"])
-    try await node.update(Trip.self, trip.id) { $0.name = "Roma" }
-    #expect(try await node.record(Trip.self, trip.id)?.name == "Roma")
+    try await node.update(trip.id) { $0.name = "Roma" }
+    #expect(try await node.record(trip.id)?.name == "Roma")
     await node.close()
     #expect(try await refusal { try await node.resume() } == "closed")
     await node.suspend()
@@ -68,7 +71,7 @@ struct SuspensionTests {
     await alice.suspend()
     let other = try Node(home: circle.home("alice"))
     #expect(try await other.records(Trip.all).map(\.name) == ["Rome"])
-    try await other.update(Trip.self, rome.id) { $0.name = "Roma" }
+    try await other.update(rome.id) { $0.name = "Roma" }
     _ = try await other.save(Trip(name: "Oslo"))
     try await other.set(.colorScheme, to: .light)
     try await other.set(custom, to: "between")
@@ -79,7 +82,7 @@ struct SuspensionTests {
     #expect(try await alice.records(Trip.all.sorted(by: \.name)).map(\.name) == ["Oslo", "Roma"])
     #expect(try await alice.value(of: .colorScheme) == .light)
     // The next sets continue the log that the other process has written.
-    try await alice.update(Trip.self, rome.id) { $0.name = "Rom" }
+    try await alice.update(rome.id) { $0.name = "Rom" }
     try await alice.set(custom, to: "after")
     let after = await Log(alice)
     #expect(after.incarnation == before.incarnation)
@@ -140,7 +143,7 @@ struct SuspensionTests {
     defer { circle.end() }
     let alice = circle["alice"]
     let wait = Task {
-      try await refusal { _ = try await alice.joiner(within: .seconds(60)) }
+      try await refusal { _ = try await alice.waitForJoiner(timeout: .seconds(60)) }
     }
     try await Task.sleep(for: .milliseconds(100))
     await alice.suspend()

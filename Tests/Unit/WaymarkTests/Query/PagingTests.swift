@@ -1,5 +1,7 @@
 import Foundation
+import Model
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Waymark
@@ -86,7 +88,7 @@ struct PagingTests {
     _ = try await alice.save([Trip(name: "t0a"), Trip(name: "a")])
     try await alice.delete(trips[0])
     #expect(try await alice.records(query.after(third)).map(\.name) == ["t3", "t4", "t5"])
-    try await alice.update(Trip.self, third.id) { $0.name = "z" }
+    try await alice.update(third.id) { $0.name = "z" }
     #expect(try await alice.records(query.after(third)).map(\.name) == ["t3", "t4", "t5", "z"])
     try await alice.delete(third)
     #expect(try await alice.records(query.after(third)).map(\.name) == ["t3", "t4", "t5"])

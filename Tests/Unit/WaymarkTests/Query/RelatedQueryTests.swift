@@ -1,5 +1,7 @@
 import Foundation
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Waymark
@@ -42,7 +44,7 @@ struct RelatedQueryTests {
     #expect(try await names(Transportation.all.filter(.refers(\.tripID, to: dated))) == ["Flight", "Train"])
     #expect(try await names(Transportation.all.filter(!.refers(\.tripID, to: dated))) == ["Walk"])
     let byName = Transportation.all.filter(
-      .refers(\.organizationID, to: Organization.all.filter(.begins(\.name, with: "z"))))
+      .refers(\.organizationID, to: Organization.all.filter(.hasPrefix(\.name, "z"))))
     #expect(try await names(byName) == ["Flight"])
     #expect(
       try await names(Transportation.all.filter(!.refers(\.organizationID, to: Organization.all))) == ["Walk"]
@@ -69,7 +71,7 @@ struct RelatedQueryTests {
         .has(Transportation.all, \.tripID) && !.has(PackingItem.all.filter(\.isPacked == true), \.tripID))
         == ["Oslo"])
     // Three kinds: trips with a journey by an organization whose name begins with z.
-    let zephyr = Organization.all.filter(.begins(\.name, with: "Z"))
+    let zephyr = Organization.all.filter(.hasPrefix(\.name, "Z"))
     #expect(
       try await trips(.has(Transportation.all.filter(.refers(\.organizationID, to: zephyr)), \.tripID)) == [
         "Rome"
@@ -83,7 +85,7 @@ struct RelatedQueryTests {
     let flight = try #require(try await alice.first(Transportation.all.filter(\.name == "Flight")))
     _ = try await alice.attach(Data([1]), named: "a.pdf", to: .transportation(flight.id))
     // A lodging with the same id is another record.
-    var inn = Lodging(id: flight.id)
+    var inn = Lodging(id: Lodging.ID(flight.id.uuid))
     (inn.name, inn.tripID) = ("Inn", rome.id)
     _ = try await alice.save(inn)
     #expect(try await names(Transportation.all.filter(.has(Attachment.all, \.parent))) == ["Flight"])
@@ -105,7 +107,7 @@ struct RelatedQueryTests {
     #expect(try await alice.count(Organization.all.filter(.has(Transportation.all, \.organizationID))) == 0)
     try await alice.undo(deletion)
     #expect(try await alice.records(withFiles).map(\.name) == ["zephyr"])
-    try await alice.delete(airline, force: true)
+    try await alice.delete(airline, isForced: true)
     #expect(
       try await names(Transportation.all.filter(.refers(\.organizationID, to: Organization.all))) == ["Train"]
     )
@@ -158,7 +160,7 @@ struct RelatedQueryTests {
     )
     .makeAsyncIterator()
     #expect(await watch.next()?.isEmpty == true)
-    try await alice.update(Organization.self, airline.id) { $0.name = "Sun" }
+    try await alice.update(airline.id) { $0.name = "Sun" }
     #expect(await watch.next()?.map(\.name) == ["Rome"])
     try await alice.delete(try #require(try await alice.first(Transportation.all.filter(\.name == "Flight"))))
     #expect(await watch.next()?.isEmpty == true)
@@ -169,7 +171,7 @@ struct RelatedQueryTests {
     flight.organizationID = airline.id
     _ = try await alice.save(flight)
     #expect(await sorted.next()?.map(\.name) == ["Train", "Bus", "Walk"])
-    try await alice.update(Organization.self, airline.id) { $0.name = "Aaa" }
+    try await alice.update(airline.id) { $0.name = "Aaa" }
     #expect(await sorted.next()?.map(\.name) == ["Bus", "Train", "Walk"])
   }
 

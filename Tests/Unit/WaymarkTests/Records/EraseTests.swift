@@ -1,14 +1,18 @@
 import Foundation
 import JSONDocument
-@testable import NodeRuntime
+import Reasons
 import Records
 import Replication
 import Storage
 import Testing
-import Wire
 import WaymarkTesting
+import Wire
+
+@testable import NodeRuntime
 
 @testable import Waymark
+import WaymarkCare
+import WaymarkFiles
 
 /// Erasing records, single fields and the trash, through the library and the commands.
 struct EraseTests {
@@ -91,11 +95,16 @@ struct EraseTests {
     #expect(preview.isPreview && preview.records.map(\.name).count == 2 && preview.operation == nil)
     #expect(preview.confirmation == "2")
     let erased = try await alice.node.erase(trips[0])
-    #expect(erased.records.map(\.id) == [trips[0].id] && erased.confirmation == "Rome")
+    #expect(erased.records.map(\.id) == [trips[0].id.uuid] && erased.confirmation == "Rome")
     #expect(try await alice.node.records(Trip.all).map(\.name) == ["Oslo"])
     #expect(try await alice.node.deleted(Trip.self).isEmpty)
     let again = try await errorCode { try await alice.node.erase(trips[0]) }
     #expect(again == .erased, "nothing is left to erase")
+    var old = trips[0]
+    old.notes = "By night train"
+    let late = try await errorCode { _ = try await alice.node.save(old) }
+    #expect(late == .erased, "an old copy does not come back with its edited fields alone")
+    #expect(try await alice.node.records(Trip.all).map(\.name) == ["Oslo"])
     let unknown = try await errorCode { try await alice.node.erase(Trip(name: "Lima")) }
     #expect(unknown == .notFound)
     await alice.close()
@@ -312,8 +321,8 @@ struct EraseTests {
     #expect(
       refused.message.description.contains("erased on 2026-05-03")
         && refused.message.description.contains("by alice"))
-    let uuid = try #require(trip.string.flatMap { UUID(uuidString: $0) })
-    #expect(try await errorCode { _ = try await alice.node.restore(Trip.self, uuid) } == .erased)
+    let tripID = try #require(trip.string.flatMap { Trip.ID($0) })
+    #expect(try await errorCode { _ = try await alice.node.restore(tripID) } == .erased)
     await alice.close()
   }
 
@@ -502,7 +511,7 @@ private func errorCode(_ body: () async throws -> Void) async throws -> Reason? 
     try await body()
     return nil
   } catch let error as WaymarkError {
-    return error.code
+    return error.reason
   }
 }
 

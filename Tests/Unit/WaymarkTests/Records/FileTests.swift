@@ -3,10 +3,13 @@ import FileStore
 import Foundation
 import Home
 import JSONDocument
+import Model
 import Records
 import Replication
 import Storage
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 import Wire
 
@@ -26,7 +29,7 @@ extension TestNode {
 @Suite(.timeLimit(.minutes(2))) struct FileTests {
   private let folder: Folder
   private let alice: TestNode
-  private let parent: Waymark.Attachment.Parent
+  private let parent: Model.Attachment.Parent
 
   init() async throws {
     folder = try Folder()
@@ -41,7 +44,7 @@ extension TestNode {
         (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 16) }, name))
   }
 
-  private func pieces(_ attachment: Waymark.Attachment) async throws -> [Data] {
+  private func pieces(_ attachment: Model.Attachment) async throws -> [Data] {
     var pieces: [Data] = []
     for try await piece in alice.node.bytes(of: attachment) { pieces.append(piece) }
     return pieces
@@ -106,7 +109,7 @@ extension TestNode {
       #expect(try await alice.node.export(as: format).content == text)
     }
     let tables = try await alice.node.export(as: .csv, to: URL(filePath: folder.file("tables")))
-    let path = "files/\(attachment.id.uuidString).mov"
+    let path = "files/\(attachment.id).mov"
     #expect(tables.files.contains(path))
     #expect(try Data(contentsOf: URL(filePath: folder.file("tables/\(path)"))) == a)
   }
@@ -115,7 +118,7 @@ extension TestNode {
 
   /// A copy of a large file that stands still after its first pieces until the test releases it.
   private func pausedCopy() async throws -> (
-    copy: Task<Waymark.Attachment, any Error>, pause: DispatchSemaphore
+    copy: Task<Model.Attachment, any Error>, pause: DispatchSemaphore
   ) {
     let file = try file(20_000_000)
     let pause = DispatchSemaphore(value: 0)
@@ -139,7 +142,7 @@ extension TestNode {
     let (copy, pause) = try await pausedCopy()
     _ = try await alice.node.save(Trip(name: "Oslo"))
     #expect(try await alice.node.records(Trip.all).count == 2)
-    #expect(try await alice.node.records(Waymark.Attachment.all).isEmpty)
+    #expect(try await alice.node.records(Model.Attachment.all).isEmpty)
     try await alice.sweepFiles()
     resume(pause)
     let attachment = try await copy.value
@@ -151,7 +154,7 @@ extension TestNode {
     copy.cancel()
     resume(pause)
     await #expect(throws: CancellationError.self) { _ = try await copy.value }
-    #expect(try await alice.node.records(Waymark.Attachment.all).isEmpty)
+    #expect(try await alice.node.records(Model.Attachment.all).isEmpty)
     #expect(alice.files.isEmpty)
   }
 

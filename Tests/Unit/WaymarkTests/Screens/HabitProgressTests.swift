@@ -1,10 +1,14 @@
 import Foundation
 import JSONDocument
-@testable import NodeOperations
+import Model
 import Testing
+import WaymarkKinds
 import WaymarkTesting
 
+@testable import NodeOperations
+
 @testable import Waymark
+import WaymarkCare
 
 @Suite struct HabitProgressTests {
   private let rome = TimeZone(identifier: "Europe/Rome") ?? .gmt
@@ -53,9 +57,9 @@ import WaymarkTesting
     let node = try await TestNode.founder("alice").node
     let habit = Habit(name: "Run")
     _ = try await node.save(habit)
-    try await node.setValue(1, of: habit.id, on: day("2026-05-03"))
+    try await node.setTotal(1, of: habit.id, on: day("2026-05-03"))
     #expect(try await node.records(HabitEntry.all).count == 1)
-    try await node.setValue(0, of: habit.id, on: day("2026-05-03"))
+    try await node.setTotal(0, of: habit.id, on: day("2026-05-03"))
     #expect(try await node.records(HabitEntry.all).isEmpty)
   }
 
@@ -82,7 +86,7 @@ import WaymarkTesting
 
   @Test func `days that are not due neither break a streak nor count`() {
     var weekly = habit
-    weekly.schedule = .days([1, 3])
+    weekly.schedule = .days([.monday, .wednesday])
     // 4 May 2026 is a Monday.
     let done = logs(["2026-05-04", "2026-05-06", "2026-05-11"], rome)
     let progress = progress(weekly, done, today: "2026-05-12")
@@ -105,7 +109,7 @@ import WaymarkTesting
     ]
     for row in table {
       let progress = progress(row.habit, logs(row.entries, rome), today: "2026-03-05")
-      let days = (0..<8).map { day("2026-02-26").adding(days: $0) }
+      let days = (0..<8).map { day("2026-02-26").advanced(by: $0) }
       #expect(days.filter(progress.isDue).map(\.description) == row.due, "\(row.entries)")
     }
   }
@@ -137,8 +141,8 @@ import WaymarkTesting
     let late = HabitEntry(
       habitID: habit.id, date: day("2026-05-10").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo)
     #expect(late.day == day("2026-05-11"))
-    var profile = Profile(id: UUID())
-    (profile.homeTimezone, profile.currentTimezone) = ("Europe/Rome", "Asia/Tokyo")
+    var profile = Profile(id: .new())
+    (profile.homeZone, profile.currentZone) = ("Europe/Rome", "Asia/Tokyo")
     profile.displayZone = .current
     #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
     #expect(DayCount(profile).zone == tokyo)
@@ -147,7 +151,7 @@ import WaymarkTesting
     profile.displayZone = .custom("Pacific/Auckland")
     #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
     // The user flies home: entries from Tokyo stay on their days.
-    (profile.currentTimezone, profile.displayZone) = ("Europe/Rome", .current)
+    (profile.currentZone, profile.displayZone) = ("Europe/Rome", .current)
     #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
     #expect(DayCount(profile).day(at: late.date) == day("2026-05-10"))
   }
@@ -163,7 +167,7 @@ import WaymarkTesting
     #expect(first.values.keys.sorted() == [day("2026-05-03")])
     #expect(first.today == Day(Date(timeIntervalSince1970: Double(TestNode.morning) / 1_000), in: .current))
     var profile = try await node.profile()
-    (profile.name, profile.homeTimezone, profile.displayZone) = ("Anna", "Europe/Rome", .home)
+    (profile.name, profile.homeZone, profile.displayZone) = ("Anna", "Europe/Rome", .home)
     _ = try await node.save(profile)
     let second = try #require(try await readings.next("progress by the zone at home"))
     #expect(second.values.keys.sorted() == [day("2026-05-02")])
@@ -176,18 +180,18 @@ import WaymarkTesting
     let losAngeles = try #require(TimeZone(identifier: "America/Los_Angeles"))
     _ = try await node.save(habit)
     var profile = try await node.profile()
-    (profile.name, profile.homeTimezone, profile.displayZone) = ("Anna", "Asia/Tokyo", .home)
+    (profile.name, profile.homeZone, profile.displayZone) = ("Anna", "Asia/Tokyo", .home)
     _ = try await node.save(profile)
     func values() async throws -> [String: Double] {
       let progress = try #require(try await node.read(.progress(of: habit.id)))
       return Dictionary(uniqueKeysWithValues: progress.values.map { ($0.key.description, $0.value) })
     }
     // It is 17:00 of 3 May in Tokyo, and 01:00 of the same day in Los Angeles.
-    try await node.setValue(4, of: habit.id, on: day("2026-05-03"), zone: losAngeles)
-    try await node.setValue(7, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
+    try await node.setTotal(4, of: habit.id, on: day("2026-05-03"), zone: losAngeles)
+    try await node.setTotal(7, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
     #expect(try await values() == ["2026-05-02": 7, "2026-05-03": 4])
     try await node.addEntry(to: habit.id, 2, on: day("2026-05-01"), zone: losAngeles)
-    try await node.setValue(5, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
+    try await node.setTotal(5, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
     #expect(try await values() == ["2026-05-01": 2, "2026-05-02": 5, "2026-05-03": 4])
   }
 
@@ -195,11 +199,11 @@ import WaymarkTesting
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     _ = try await node.save(habit)
-    try await node.setValue(4, of: habit.id, on: day("2026-05-01"), zone: rome)
+    try await node.setTotal(4, of: habit.id, on: day("2026-05-01"), zone: rome)
     var moved = try #require(try await node.records(HabitEntry.all).first)
     moved.move(to: day("2026-05-02").noon(in: rome), zone: rome)
     _ = try await node.save(moved)
-    try await node.setValue(7, of: habit.id, on: day("2026-05-01"), zone: rome)
+    try await node.setTotal(7, of: habit.id, on: day("2026-05-01"), zone: rome)
     let logs = try await node.records(HabitEntry.all)
     #expect(Set(logs.map { "\($0.day) \($0.value ?? 0)" }) == ["2026-05-01 7.0", "2026-05-02 4.0"])
   }
@@ -217,16 +221,16 @@ import WaymarkTesting
       try await node.records(HabitEntry.all.filter(\.habitID == habit.id)).map { $0.value ?? 0 }.sorted()
     }
     #expect(try await values() == [2, 3])
-    #expect(try await node.setValue(7, of: habit.id, zone: rome) != nil)
+    #expect(try await node.setTotal(7, of: habit.id, zone: rome) != nil)
     #expect(try await values() == [7])
-    #expect(try await node.setValue(7, of: habit.id, zone: rome) == nil)
+    #expect(try await node.setTotal(7, of: habit.id, zone: rome) == nil)
     let past = try await node.addEntry(to: habit.id, on: day("2026-04-01"), zone: rome)
     #expect(past.day == day("2026-04-01"))
-    try await node.setValue(nil, of: habit.id, zone: rome)
+    try await node.setTotal(nil, of: habit.id, zone: rome)
     #expect(try await node.records(HabitEntry.all) == [past])
-    await #expect(throws: WaymarkError.self) { try await node.addEntry(to: UUID(), zone: rome) }
+    await #expect(throws: WaymarkError.self) { try await node.addEntry(to: .new(), zone: rome) }
     for value in [Double.infinity, .nan, 2_000_000] {
-      await #expect(throws: WaymarkError.self) { try await node.setValue(value, of: habit.id, zone: rome) }
+      await #expect(throws: WaymarkError.self) { try await node.setTotal(value, of: habit.id, zone: rome) }
       await #expect(throws: WaymarkError.self) { try await node.addEntry(to: habit.id, value, zone: rome) }
     }
   }

@@ -1,5 +1,7 @@
 import Foundation
+import Model
 import Testing
+import WaymarkKinds
 import WaymarkTesting
 
 @testable import Waymark
@@ -12,7 +14,7 @@ struct TodayTests {
     let noon = try #require(today).noon(in: .gmt)
     let node = try Node.inMemory(name: "alice", clock: VirtualClock(noon))
     var profile = try await node.profile()
-    profile.currentTimezone = "Europe/Rome"
+    profile.currentZone = "Europe/Rome"
     _ = try await node.save(profile)
     return node
   }
@@ -24,7 +26,9 @@ struct TodayTests {
   @Test func `habits that are due are listed with what is done and their streaks`() async throws {
     let node = try await node()
     let water = Habit(name: "Water")
-    for habit in [water, Habit(name: "Sunday walk", schedule: .days([7]))] { _ = try await node.save(habit) }
+    for habit in [water, Habit(name: "Sunday walk", schedule: .days([.sunday]))] {
+      _ = try await node.save(habit)
+    }
     for day in 2...4 { try await node.addEntry(to: water.id, 1, on: Day(year: 2026, month: 5, day: day)) }
     let overview = try await node.today()
     #expect(overview.day == today)

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
@@ -74,7 +75,7 @@ struct InMemoryNodeTests {
     let arguments: JSON = ["file": .string(key + ".pub")]
     #expect(try await perform(circle["alice"], "issuer.trust", arguments)["added"] == true)
     let failure = try await failure { _ = try await perform(circle["bob"], "issuer.trust", arguments) }
-    #expect(failure?.code == .rootKey)
+    #expect(failure?.reason == .rootKey)
     await circle.close()
   }
 

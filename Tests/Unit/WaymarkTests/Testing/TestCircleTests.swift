@@ -1,7 +1,9 @@
 import Foundation
 import JSONDocument
+import Model
 import Testing
 import Waymark
+import WaymarkCare
 
 @testable import WaymarkTesting
 
@@ -168,13 +170,13 @@ struct TestCircleTests {
     try await circle.settle()
 
     await circle.disconnect("phone", "laptop")
-    try await circle["phone"].update(Trip.self, trip.id) { $0.name = "Roma" }
-    try await circle["laptop"].update(Trip.self, trip.id) { $0.notes = "Take the night train" }
+    try await circle["phone"].update(trip.id) { $0.name = "Roma" }
+    try await circle["laptop"].update(trip.id) { $0.notes = "Take the night train" }
 
     await circle.connect("phone", "laptop")
     try await circle.settle()
     try await circle.assertConverged()
-    let merged = try await circle["phone"].record(Trip.self, trip.id)
+    let merged = try await circle["phone"].record(trip.id)
     #expect(merged?.name == "Roma" && merged?.notes == "Take the night train")
     await circle.close()
   }

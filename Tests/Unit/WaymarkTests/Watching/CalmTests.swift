@@ -1,6 +1,8 @@
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Waymark
@@ -36,7 +38,7 @@ struct CalmTests {
     case .peers: try await expectCalm(node, clock, .peers)
     case .profile: try await expectCalm(node, clock, .profile)
     case .progress: try await expectCalm(node, clock, .progress(of: Habit.all))
-    case .record: try await expectCalm(node, clock, .record(Trip.self, trip.id))
+    case .record: try await expectCalm(node, clock, .record(trip.id))
     case .records: try await expectCalm(node, clock, .records(Trip.all.filter(\.startDate >= .now)))
     case .setting: try await expectCalm(node, clock, .setting(.colorScheme))
     case .settingState: try await expectCalm(node, clock, .settingState(.colorScheme))

@@ -1,6 +1,8 @@
 import Foundation
+import Model
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import NodeRuntime
@@ -43,7 +45,7 @@ struct SharedReadTests {
     _ = try await node.save(Habit(name: "Read"))
     let waiting: [Task<Void, Never>] = [
       Task { for await _ in node.watch(.count(Trip.all)) {} },
-      Task { for await _ in node.watch(.record(Trip.self, trip.id)) {} },
+      Task { for await _ in node.watch(.record(trip.id)) {} },
       Task { for await _ in node.watch(.setting(Setting("a", default: 1))) {} },
       Task { for await _ in node.watch(Trip.all) {} },
     ]
@@ -51,7 +53,7 @@ struct SharedReadTests {
     #expect(await node.sharedValueCount == 4)
     try await expect(node, .count(Trip.all.filter(\.name == "Rome")), 1)
     try await expect(node, .count(Habit.all), 1)
-    try await expect(node, .record(Trip.self, other.id), other)
+    try await expect(node, .record(other.id), other)
     try await expect(node, .setting(Setting("a", default: 2)), 2)
     try await expect(node, .setting(Setting("a", default: "text")), "text")
     #expect(try await Watcher(node.watch(Trip.all.prefix(1))).next("a page").count == 1)

@@ -1,13 +1,17 @@
 import Dispatch
 import Foundation
 import JSONDocument
-@testable import NodeOperations
-@testable import NodeRuntime
+import Model
 import Synchronization
 import Testing
+import WaymarkKinds
+
+@testable import NodeOperations
+@testable import NodeRuntime
 
 import Transport
 @testable import Waymark
+import WaymarkCare
 @testable import WaymarkTesting
 
 /// Watches whose values change with the day or the time.
@@ -26,8 +30,8 @@ struct TimeTests {
   }
 
   private func habit(in node: Node) async throws -> Habit {
-    try await node.update(Profile.self, Profile.only) { profile in
-      (profile.homeTimezone, profile.displayZone) = ("Europe/Rome", .home)
+    try await node.update(Profile.only) { profile in
+      (profile.homeZone, profile.displayZone) = ("Europe/Rome", .home)
     }
     let habit = try await node.save(Habit(name: "Read"))
     try await node.addEntry(to: habit.id)
@@ -81,7 +85,7 @@ struct TimeTests {
     }
     #expect(one.map(\.name) == ["Oslo"] && reads.count == 2)
     // Intermediate wake-ups happen as well.
-    try await node.update(Trip.self, try #require(one.first).id) { $0.startDate = start + 1.5 * Self.hour }
+    try await node.update(try #require(one.first).id) { $0.startDate = start + 1.5 * Self.hour }
     #expect(try await watcher.next("Oslo earlier").map(\.name) == ["Oslo"])
     let none = try await change(node, watcher, "nothing to come") {
       try await clock.advance(to: start + 1.5 * Self.hour + 0.001)

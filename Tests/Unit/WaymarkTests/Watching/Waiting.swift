@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import WaymarkCare
 
 @testable import Waymark
 

@@ -1,12 +1,14 @@
+import Engine
 import Foundation
 import JSONDocument
+import Model
 import Synchronization
 import Testing
 import WaymarkTesting
 
 @testable import ChangeHistory
-import Engine
 @testable import Waymark
+import WaymarkCare
 
 /// A watch tells what it fired for.
 struct WatchCauseTests {
@@ -24,11 +26,13 @@ struct WatchCauseTests {
     #expect(second.causes.count == 1 && change.operation.verb == "trip.edit" && change.operation.isOwn)
     #expect(change.operation.id == (try await alice.node.history(limit: 1).first?.id))
     #expect(
-      change.records == [RecordChange(kind: .trip, id: trip.id, change: .changed, fields: ["name", "notes"])])
+      change.records == [
+        RecordChange(kind: .trip, id: trip.id.uuid, change: .changed, fields: ["name", "notes"])
+      ])
     #expect(change.otherRecords == 0)
     try await alice.node.delete(trip)
     #expect(try await updates.next("no trip").operations.first?.records.first?.change == .deleted)
-    try await alice.node.restore(Trip.self, trip.id)
+    try await alice.node.restore(trip.id)
     #expect(try await updates.next("the trip again").operations.first?.records.first?.change == .restored)
     _ = try await alice.node.save(Trip(name: "Oslo"))
     #expect(try await updates.next("another trip").operations.first?.records.first?.change == .added)
@@ -56,7 +60,8 @@ struct WatchCauseTests {
     try await circle["alice"].delete(trip)
     try await circle.settle()
     let hidden = try #require(try await updates.next("no rooms").operations.first)
-    #expect(hidden.records.map(\.id) == [trip.id] && hidden.records.map(\.change) == [.deleted])
+    #expect(
+      hidden.records.map { $0.id(as: Trip.self) } == [trip.id] && hidden.records.map(\.change) == [.deleted])
     await circle.close()
   }
 
@@ -111,7 +116,7 @@ struct WatchCauseTests {
     #expect(try await watcher.next("one trip") == 1)
     async let next = watcher.next("two trips")
     try await eventually("the watcher waits") { await alice.node.watchCounts.watchers == 1 }
-    try await alice.node.update(Trip.self, trip.id) { $0.name = "Roma" }
+    try await alice.node.update(trip.id) { $0.name = "Roma" }
     try await eventually("it reads an equal value") { lines.withLock { $0.count } == 2 }
     let oslo = try await alice.node.save(Trip(name: "Oslo"))
     #expect(try await next == 2)

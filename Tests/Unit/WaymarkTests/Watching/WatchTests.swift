@@ -1,7 +1,9 @@
 import Foundation
 import JSONDocument
+import Model
 import Records
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import Waymark
@@ -35,7 +37,7 @@ import WaymarkTesting
     let counts = Watcher(alice.node.watch(.count(Trip.all)))
     #expect(try await counts.next("one trip") == 1)
     try await alice.node.delete(trip)
-    try await alice.node.restore(Trip.self, trip.id)
+    try await alice.node.restore(trip.id)
     _ = try await alice.node.save(Trip(name: "Oslo"))
     #expect(try await counts.next("two trips") == 2)
   }
@@ -48,7 +50,7 @@ import WaymarkTesting
     #expect(try await lodgings.next("a lodging").count == 1)
     try await alice.node.delete(trip)
     #expect(try await lodgings.next("no lodging") == [])
-    try await alice.node.restore(Trip.self, trip.id)
+    try await alice.node.restore(trip.id)
     #expect(try await lodgings.next("the lodging again").count == 1)
   }
 

@@ -1,7 +1,8 @@
 // The life cycle of an app: a person starts on a phone, plans a trip, adds a laptop, buys premium, and edits records on
 // both devices.
 import Foundation
-import Waymark
+import WaymarkFiles
+import WaymarkKinds
 
 let folder = URL.temporaryDirectory.appending(path: "waymark-embed-\(UUID().uuidString)")
 defer { try? FileManager.default.removeItem(at: folder) }
@@ -22,9 +23,9 @@ func shown<Value>(_ watch: Watch<Value>, _ isRight: (Value) -> Bool) async -> Va
 print("Anna opens the app on her phone.")
 let phone = try await Node.open(Home(folder.appending(path: "phone")), name: "Anna's phone")
 expect(try await phone.onboarding() == .newUser, "She is new here.")
-try await phone.update(Profile.self, Profile.only) { profile in
+try await phone.update(Profile.only) { profile in
   profile.name = "Anna"
-  profile.homeTimezone = "Europe/Rome"
+  profile.homeZone = "Europe/Rome"
 }
 try await phone.set(.colorScheme, to: .dark)
 try await phone.completeOnboarding()
@@ -34,13 +35,13 @@ print("She plans a trip.")
 let trips = phone.watch(.overviews(of: Trip.all.sorted(by: \.startDate)))
 var trip = Trip(name: "Rome", startDate: Date(timeIntervalSince1970: 1_809_000_000))
 let hotel = Organization(name: "Casa Rosa")
-var room = Lodging(
+var room = try Lodging(
   name: "Room with a view", tripID: trip.id, start: trip.startDate, zone: "Europe/Rome",
-  cost: Money("240.50", "EUR"))
+  cost: Money(exactly: "240.50", "EUR"))
 room.organizationID = hotel.id
 let train = Transportation(name: "Night train", tripID: trip.id, start: trip.startDate, type: .train)
 (trip, _, _, _) = try await phone.save(trip, hotel, room, train)
-let overview = await shown(trips) { $0.first?.items == 2 }[0]
+let overview = await shown(trips) { $0.first?.itemCount == 2 }[0]
 expect(overview.totals.first?.amount == Decimal(string: "240.50"), "The list shows Rome with its total.")
 let timeline = try await phone.read(.timeline(of: trip.id))
 expect(timeline.map(\.item.name) == ["Room with a view", "Night train"], "The timeline shows both items.")
@@ -50,7 +51,7 @@ expect(picker.all.map(\.name) == ["None", "Casa Rosa"], "None is the first entry
 print("She reads every evening.")
 let habit = try await phone.save(Habit(name: "Read", emoji: "📖"))
 for daysAgo in 0..<3 {
-  try await phone.addEntry(to: habit.id, on: Day(.now, in: .current).adding(days: -daysAgo))
+  try await phone.addEntry(to: habit.id, on: Day(.now, in: .current).advanced(by: -daysAgo))
 }
 let progress = try await phone.read(.progress(of: habit.id))
 expect(progress?.currentStreak == 3, "Her streak is three days long.")
@@ -77,7 +78,7 @@ for node in [phone, laptop] {
 _ = await shown(laptop.watch(Trip.all)) { $0.map(\.name) == ["Rome"] }
 let welcome = await shown(laptop.watch(.onboarding)) { $0 != .newUser }
 guard case .returningUser(let known) = welcome else { fatalError("she is not a returning user") }
-expect(known.profileName == "Anna" && known.trips == 1, "Her laptop welcomes her back.")
+expect(known.profileName == "Anna" && known.tripCount == 1, "Her laptop welcomes her back.")
 try await laptop.completeOnboarding()
 
 // MARK: Conflict
@@ -86,18 +87,18 @@ guard let laptopKey = try await phone.peers().first?.device else { fatalError("t
 try await phone.pause(laptopKey)
 trip.name = "Roma"
 trip = try await phone.save(trip)
-let other = try await laptop.update(Trip.self, trip.id) { trip in
+let other = try await laptop.update(trip.id) { trip in
   trip.name = "Eternal City"
   trip.notes = "Pack light"
 }
 try await phone.resume(laptopKey)
 let conflict = await shown(phone.watch(.conflicts)) { $0.count == 1 }[0]
-let merged = try await phone.record(Trip.self, trip.id)!
+let merged = try await phone.record(trip.id)!
 expect(merged.notes == "Pack light", "The notes, which only one device changed, are merged.")
 expect(conflict.field == "name" && conflict.losers.count == 1, "Both names are kept until she picks one.")
 try await phone.resolve(conflict.id, taking: .loser)
 _ = await shown(laptop.watch(.conflicts)) { $0.isEmpty }
-let names = try await (phone.record(Trip.self, trip.id)!.name, laptop.record(Trip.self, trip.id)!.name)
+let names = try await (phone.record(trip.id)!.name, laptop.record(trip.id)!.name)
 expect(names.0 == names.1 && names.0 != merged.name, "The laptop shows what she decided on the phone.")
 
 // MARK: Undo

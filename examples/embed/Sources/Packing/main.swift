@@ -1,24 +1,24 @@
 // An app with kinds of its own: a packing list for each trip. The trips are Waymark's; items and bags are the app's. The
 // laptop first has an older version of the app, which knows no bags.
 import Foundation
-import Waymark
+import WaymarkKinds
 
 /// A thing to take on a trip.
 struct PackingItem: Record {
-  let id: UUID
+  let id: ID
   var tripID: Trip.ID
   var name = ""
   var isPacked = false
   var bagID: PackingBag.ID?
   var origin = RecordOrigin()
 
-  init(id: UUID) {
+  init(id: ID) {
     self.id = id
-    tripID = id
+    tripID = .zero
   }
 
   init(_ name: String, in trip: Trip.ID) {
-    id = .record()
+    id = .new()
     tripID = trip
     self.name = name
   }
@@ -27,22 +27,22 @@ struct PackingItem: Record {
     2_417, "packing-item", plural: "packing-items", id: \.id, parent: \.tripID, title: \.name,
     order: [\.isPacked, \.name],
     [
-      .reference(1, "trip", \.tripID, to: Trip.self), .text(2, "name", \.name, isRequired: true),
-      .flag(3, "isPacked", \.isPacked), .reference(4, "bag", \.bagID, to: PackingBag.self),
+      .reference(1, "trip", \.tripID), .text(2, "name", \.name, isRequired: true),
+      .flag(3, "isPacked", \.isPacked), .reference(4, "bag", \.bagID),
     ])
 }
 
 /// A bag in which items are packed.
 struct PackingBag: Record {
-  let id: UUID
+  let id: ID
   var name = ""
   var kilograms: Double?
   var origin = RecordOrigin()
 
-  init(id: UUID) { self.id = id }
+  init(id: ID) { self.id = id }
 
   init(_ name: String, kilograms: Double) {
-    id = .record()
+    id = .new()
     self.name = name
     self.kilograms = kilograms
   }
@@ -94,11 +94,11 @@ var tent = PackingItem("Tent", in: trip.id)
 tent.bagID = bag.id
 (tent, _) = try await phone.save(tent, PackingItem("Book", in: trip.id))
 try await expect("Two things are still to be packed.") { list.open == ["Book", "Tent"] }
-let packing = try await phone.change("pack") { $0.update(PackingItem.self, tent.id) { $0.isPacked = true } }
+let packing = try await phone.change("pack") { $0.update(tent.id) { $0.isPacked = true } }
 try await expect("The packed tent leaves the list.") { list.open == ["Book"] }
 let renders = list.renders
 _ = try await phone.save(Trip(name: "Oslo"))
-_ = try await phone.update(PackingBag.self, bag.id) { $0.kilograms = 10 }
+_ = try await phone.update(bag.id) { $0.kilograms = 10 }
 try await Task.sleep(for: .milliseconds(300))
 try await expect("Changes of other kinds do not draw the list.") { list.renders == renders }
 if let packing { try await phone.undo(packing) }
@@ -122,9 +122,9 @@ try await expect("The bag is kept, though not shown.") {
     return (error as? WaymarkError)?.code == .unknownKind
   }
 }
-_ = try await laptop.update(PackingItem.self, tent.id) { $0.name = "Big tent" }
+_ = try await laptop.update(tent.id) { $0.name = "Big tent" }
 try await expect("An edit of the older version keeps the item's bag.") {
-  let item = try await phone.record(PackingItem.self, tent.id)
+  let item = try await phone.record(tent.id)
   return item?.name == "Big tent" && item?.bagID == bag.id
 }
 

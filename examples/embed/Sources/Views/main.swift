@@ -2,7 +2,7 @@
 // each view draws exactly once for each change of what it shows, and never because of its own drawing.
 import Foundation
 import Observation
-import Waymark
+import WaymarkKinds
 import WaymarkModels
 
 /// Draws a view now, and again after each change of something that it has read, as SwiftUI does.

@@ -3,6 +3,7 @@ import FileStore
 public import Foundation
 public import ImportExport
 import Model
+import NodeOperations
 import Records
 import Replication
 import Storage
@@ -42,7 +43,7 @@ extension Node {
   ///   - trip: the trip to export; nil for everything.
   /// - Throws: `WaymarkError` with the code `usage` if the format is a folder format, or if a trip is given but the
   ///   format can't contain trips; or `not_found` if there is no such trip.
-  public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> ExportedFile {
+  public func export(as format: ExportFormat, trip: Trip.ID? = nil) async throws -> ExportedFile {
     try await ImportExportOperations(core).export(as: format, trip: trip)
   }
 
@@ -53,7 +54,7 @@ extension Node {
   ///   - target: a file, which is replaced if it exists; or a folder, which must be empty if it exists.
   ///   - trip: the trip to export; nil for everything.
   @discardableResult
-  public func export(as format: ExportFormat, to target: URL, trip: UUID? = nil) async throws
+  public func export(as format: ExportFormat, to target: URL, trip: Trip.ID? = nil) async throws
     -> ExportSummary
   {
     try await ImportExportOperations(core).export(

@@ -2,7 +2,9 @@ import Engine
 import FileFormat
 import FileStore
 public import Foundation
+import Home
 import Model
+import NodeOperations
 import Records
 import Replication
 import Storage

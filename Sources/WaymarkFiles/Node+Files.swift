@@ -3,6 +3,8 @@
 import Engine
 import FileFormat
 public import Foundation
+import NodeOperations
+import NodeRuntime
 import Records
 import Storage
 import Wire

@@ -1,0 +1,29 @@
+// The built-in kinds of records, and what screens show of them.
+@_exported public import struct Model.Activity
+@_exported public import struct Model.Address
+@_exported public import struct Model.Attachment
+@_exported public import struct Model.DayCount
+@_exported public import struct Model.Habit
+@_exported public import struct Model.HabitCategory
+@_exported public import struct Model.HabitEntry
+@_exported public import enum Model.HabitKind
+@_exported public import struct Model.HabitLocation
+@_exported public import enum Model.HabitPriority
+@_exported public import struct Model.HabitProgress
+@_exported public import struct Model.HabitReminder
+@_exported public import enum Model.HabitSchedule
+@_exported public import enum Model.HabitTrigger
+@_exported public import enum Model.HabitTriggerFrequency
+@_exported public import struct Model.Leg
+@_exported public import struct Model.Lodging
+@_exported public import struct Model.Organization
+@_exported public import struct Model.OrganizationList
+@_exported public import enum Model.Payment
+@_exported public import enum Model.TimelineItem
+@_exported public import struct Model.TodayOverview
+@_exported public import struct Model.Transportation
+@_exported public import enum Model.TransportationType
+@_exported public import struct Model.Trip
+@_exported public import protocol Model.TripItem
+@_exported public import struct Model.TripOverview
+@_exported public import Waymark

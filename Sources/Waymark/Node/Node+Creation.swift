@@ -31,9 +31,9 @@ extension Node {
   ///   - schema: the app's own kinds of records; nil if it has none. Kinds that the store already knows stay known. If the
   ///     schema adds kinds or fields, the store rebuilds its tables, which takes a while.
   ///   - log: receives the node's log messages.
-  /// - Throws: ``WaymarkError`` with the code `store_held` if another process or another node of this one holds the store,
-  ///   after a wait of three seconds, in which case the error names that process; `newer_store`, `schema`, `key_not_here`,
-  ///   or another code if keys or files are invalid.
+  /// - Throws: ``WaymarkError`` with the code `store_held` if another process, which the error names, or another node of
+  ///   this process still holds the store after three seconds; `newer_store`, `schema`, `key_not_here`, or another code
+  ///   if keys or files are invalid.
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], purchases: PurchasePolicy? = nil,
     schema: AppSchema? = nil, log: NodeLog = .silent

@@ -2,8 +2,8 @@ import Foundation
 public import Model
 import Storage
 
-// The operators of conditions, such as `\.startDate >= .now`. They are here rather than in `Model` because an operator can't
-// be exported by its name.
+// The operators of conditions, such as `\.startDate >= .now`. They are here rather than in `Model` because an operator
+// can't be exported by its name.
 
 extension Condition {
   /// Matches records that meet both conditions.

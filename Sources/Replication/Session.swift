@@ -163,6 +163,9 @@ extension Session {
   package var roundTrip: Int64? { peer?.roundTrip }
   /// How many of this side's `state` questions the peer has answered.
   package var echoes: UInt64 { peer?.echoes ?? 0 }
+  /// When the newest question about the state that the peer has answered was asked, on our steady clock; nil if the
+  /// peer has answered none. Everything that the peer sent before that answer has been handled.
+  package var newestAnswered: Moment? { peer?.newestAnswered }
   /// How many milliseconds the peer's wall clock is ahead of ours.
   package var clockSkew: Int64? { peer?.clockSkew }
   package var isInSync: Bool { peer?.isInSync ?? false }
@@ -196,6 +199,7 @@ struct Peer: Sendable {
   var isInSync = false
   private(set) var roundTrip: Int64?
   private(set) var echoes: UInt64 = 0
+  private(set) var newestAnswered: Moment?
   var goodbye: ReasonCode?
   var outgoing = OutgoingQuestions()
   var incoming = IncomingQuestions()
@@ -224,7 +228,9 @@ struct Peer: Sendable {
   /// was sent, but a peer may answer with any number.
   fileprivate mutating func noteRoundTrip(since token: UInt64, _ now: Now) {
     guard token <= UInt64(clamping: now.steady) else { return }
-    roundTrip = now.steady - Moment(clamping: token)
+    let asked = Moment(clamping: token)
+    roundTrip = now.steady - asked
+    newestAnswered = max(newestAnswered ?? asked, asked)
     echoes &+= 1
   }
 }

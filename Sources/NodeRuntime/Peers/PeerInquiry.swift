@@ -55,11 +55,7 @@ package struct PeerInquiry {
       node.replica.sessions[session.link].map { $0.echoes != before } ?? true
     }
     guard isBack, node.replica.sessions[session.link] != nil else {
-      let name = node.name(of: peer)
-      throw WaymarkError.failed(
-        .noAnswer,
-        "\(name) is connected, but did not answer within \(Self.pingMilliseconds / 1_000) seconds.",
-        next: .waymark("why \(shellWord(name))"))
+      throw WaymarkError.silent(node.name(of: peer), milliseconds: Self.pingMilliseconds)
     }
     return ContinuousClock.now - began
   }
@@ -104,6 +100,43 @@ package struct PeerInquiry {
   }
 
   private static let introductionMilliseconds: Int64 = 3_000
+}
+
+/// A comparison of states with connected peers, begun to learn what they have announced so far.
+///
+/// Messages of a connection arrive in order. So once a peer has answered, everything that the peer announced before it
+/// was asked has been handled here: for example that its sync is on.
+package struct StateInquiry {
+  private let asked: [LinkID: Moment]
+
+  /// Compares states with one connected peer, or with all of them.
+  package init(with peer: DeviceKey?, on node: NodeCore) {
+    let sessions = node.replica.sessions.values.filter { session in
+      !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
+    }
+    var asked: [LinkID: Moment] = [:]
+    for link in sessions.map(\.link).sorted() {
+      asked[link] = node.loop.steady
+      node.loop.handle(.timer(.beat(link)))
+    }
+    self.asked = asked
+  }
+
+  /// Whether all peers that are still connected have answered.
+  package func isAnswered(on node: NodeCore) -> Bool { silentPeers(on: node).isEmpty }
+
+  /// The peers that are connected and have not answered.
+  private func silentPeers(on node: NodeCore) -> [DeviceKey] {
+    asked.compactMap { link, moment in
+      guard let session = node.replica.sessions[link], !session.isClosing else { return nil }
+      return session.newestAnswered.map { $0 >= moment } == true ? nil : session.device
+    }
+  }
+
+  /// The error for a peer that has not answered in time; nil if all have.
+  package func failure(afterMilliseconds milliseconds: Int64, on node: NodeCore) -> WaymarkError? {
+    silentPeers(on: node).map { node.name(of: $0) }.min().map { .silent($0, milliseconds: milliseconds) }
+  }
 }
 
 extension Inventory {
@@ -163,6 +196,13 @@ extension WaymarkError {
     .failed(
       reason, "\(peer) can't be queried: \(reason.sentence(peer: peer)).",
       next: reason.next(peer: peer) ?? .waymark("why \(shellWord(peer))"))
+  }
+
+  fileprivate static func silent(_ peer: String, milliseconds: Int64) -> WaymarkError {
+    .failed(
+      .noAnswer,
+      "\(peer) is connected, but did not answer within \(plural(max(Int(clamping: milliseconds / 1_000), 1), "second")).",
+      next: .waymark("why \(shellWord(peer))"))
   }
 
   fileprivate static func unanswered(by peer: String) -> WaymarkError {

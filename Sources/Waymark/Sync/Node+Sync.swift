@@ -62,17 +62,18 @@ extension Node {
   /// Two devices are in sync if they hold the same change sets and the same data in all open lanes. If the records lane
   /// is among the lanes, this also waits for the files that this device keeps, as far as a connected device has them.
   ///
-  /// The records lane opens once both devices have sync on and know it of each other. To wait for records after turning
-  /// sync on, or to fail if records do not sync with a peer, name the lane: `lane: .records`.
+  /// First asks the peers, so that what they had announced before the call counts: if both devices have turned sync on,
+  /// the call waits for their records. A peer whose sync is off, or that is not premium, has no open records lane, and
+  /// counts as in sync with equal settings. To fail if records do not sync with a peer, name the lane: `lane: .records`.
   ///
   /// - Parameters:
   ///   - peer: the peer to wait for; nil for all connected peers, of which there must be at least one.
   ///   - lane: the lane to wait for: `.records`, or `.settings`, which is open without premium too; nil for all open
   ///     lanes.
-  ///   - timeout: the maximum time to wait.
+  ///   - timeout: the maximum time to wait; with zero, nobody is asked, and what this node knows counts.
   /// - Throws: `WaymarkError` with the code `not_running` if this node does not serve, or `only_device` if the circle has
   ///   no other device. If the wait times out, the error's code names the obstacle, such as `offline`, `dial_refused`,
-  ///   `sync_off`, `peer_sync_off` or `peer_free_tier`.
+  ///   `sync_off`, `peer_sync_off`, `peer_free_tier` or `no_answer`.
   public func waitUntilInSync(
     with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
   ) async throws {
@@ -86,10 +87,18 @@ extension Node {
       try core.checkNotExcluded(exitCode: ExitCode.notInSync)
       guard !core.connections.others.isEmpty else { throw WaymarkError.noOtherDevice }
       let milliseconds = max(timeout.wholeMilliseconds, 0)
+      let inquiry = milliseconds > 0 ? StateInquiry(with: peer, on: core) : nil
       let isMet = try await core.wait(milliseconds: milliseconds) {
-        $0.inspection().isInSync(with: peer, lanes)
+        $0.inspection().isInSync(with: peer, lanes) && inquiry?.isAnswered(on: $0) != false
       }
-      guard isMet else { throw core.inspection().notInSync(with: peer, lanes) }
+      guard !isMet else { return }
+      let inspection = core.inspection()
+      if inspection.isInSync(with: peer, lanes),
+        let silence = inquiry?.failure(afterMilliseconds: milliseconds, on: core)
+      {
+        throw silence
+      }
+      throw inspection.notInSync(with: peer, lanes)
     }
   }
 

@@ -149,6 +149,22 @@ struct SyncCallTests {
     await alone.close()
   }
 
+  // Alice learns from Bob's answer, and not from what she knew before, that his sync is on.
+
+  @Test func `waiting for sync right after both have turned it on waits for the records`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"], syncing: [])
+    defer { circle.end() }
+    for round in 1...5 {
+      try await circle.run("bob", "trip.add", fields("name=Rome \(round)"))
+      try await circle["bob"].turnSyncOn(isConfirmed: true)
+      try await circle["alice"].turnSyncOn(isConfirmed: true)
+      try await circle["alice"].waitUntilInSync(timeout: .seconds(20))
+      #expect(try await circle["alice"].status().counts.trips == round, "round \(round)")
+      for name in ["alice", "bob"] { try await circle[name].turnSyncOff() }
+      for name in ["alice", "bob"] { try await circle[name].waitUntilInSync(timeout: .seconds(20)) }
+    }
+  }
+
   // With a time-out of hours, what ends the calls is the close alone.
 
   @Test func `waiting for sync ends at once when the node closes`() async throws {

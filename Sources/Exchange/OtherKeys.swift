@@ -1,6 +1,7 @@
 import JSONDocument
-import Records
-import Wire
+package import Records
+package import Replication
+package import Wire
 
 /// The keys of a file's row that Waymark does not know, and those whose spelling it would lose: null, and lists whose items
 /// have more than Waymark knows.
@@ -8,11 +9,13 @@ import Wire
 /// A record keeps them as the text of a JSON object, and an export in the same format writes them back. A key that Waymark
 /// knows is written back as long as it has the record's value.
 struct OtherKeys: Sendable {
-  private static let fieldName = "otherKeys"
+  static let fieldName = "otherKeys"
   private static let layout = JSON.Layout(isPretty: false, sortsKeys: true)
 
   /// The key under which a record keeps the unknown keys of the file itself.
   static let ofFile = "file"
+  /// The key under which the organization None keeps the id that it had in a file.
+  static let idOfNone = "id"
 
   /// The keys that are kept, in ascending order of their bytes.
   private(set) var members: [JSON.Member]
@@ -65,8 +68,11 @@ struct OtherKeys: Sendable {
     members.insert(member, at: index)
   }
 
+  /// The value of a key; nil if it is not kept.
+  subscript(key: String) -> JSON? { members.first { $0.key == key }?.value }
+
   /// The keys that are kept for an object inside the row; nil if there are none.
-  func inside(_ key: String) -> [JSON.Member]? { members.first { $0.key == key }?.value.members }
+  func inside(_ key: String) -> [JSON.Member]? { self[key]?.members }
 
   /// The value of the record's field.
   var value: Value { members.isEmpty ? .null : .text(Self.text(.object(members))) }
@@ -93,7 +99,40 @@ extension RecordDraft {
 
   /// Keeps other keys. Without any, those that the record has remain.
   mutating func keep(_ keys: OtherKeys) {
-    if !keys.members.isEmpty { self[kind.number("otherKeys")] = keys.value }
+    if !keys.members.isEmpty { self[kind.number(OtherKeys.fieldName)] = keys.value }
+  }
+}
+
+// The organization None exists on every device, with the same id. Files of an application give it ids of their own.
+
+extension RecordDraft {
+  /// Returns the draft of the organization None with the id that the store has kept for it. The id in a file counts only
+  /// if there is none yet, so that importing files of several devices in turn changes nothing. A file without other keys
+  /// leaves those in the store unchanged.
+  ///
+  /// - Parameter held: the values in the store.
+  package func keepingIDOfNone(_ held: (FieldNumber) -> Value?) -> RecordDraft {
+    let field = kind.number(OtherKeys.fieldName)
+    var stored = RecordDraft(kind, id)
+    stored[field] = held(field) ?? .null
+    let heldKeys = OtherKeys(of: stored)
+    let ownKeys = OtherKeys(of: self)
+    guard let given = ownKeys[OtherKeys.idOfNone] else { return self }
+    var kept = OtherKeys(
+      hasOnlyIDOfNone ? heldKeys.members : ownKeys.members.filter { $0.key != OtherKeys.idOfNone })
+    kept.add(.init(OtherKeys.idOfNone, heldKeys[OtherKeys.idOfNone] ?? given))
+    var draft = self
+    draft.keep(kept)
+    return draft
+  }
+
+  /// Whether the other keys of the organization None are only its id.
+  private var hasOnlyIDOfNone: Bool { OtherKeys(of: self).members.map(\.key) == [OtherKeys.idOfNone] }
+
+  /// Whether a file says of the organization None only which id it has there.
+  package var namesOnlyNone: Bool {
+    hasOnlyIDOfNone
+      && fields.allSatisfy { $0.number == kind.number(OtherKeys.fieldName) || $0.value == .null }
   }
 }
 

@@ -107,6 +107,11 @@ struct TravelingSnailsReader {
     builder.keepUnknownKeys(row.json, known: Self.allOrganizationKeys, in: "organizations", of: &draft)
     guard isNone else { return try builder.add(draft, isComplete: false) }
     noneIDs.insert(sourceID)
+    if sourceID != FixedRecords.noneID {
+      var keys = OtherKeys(of: draft)
+      keys.add(.init(OtherKeys.idOfNone, .string(sourceID.uuid)))
+      draft.keep(keys)
+    }
     try addNone(draft)
   }
 

@@ -19,6 +19,8 @@ struct TravelingSnailsWriter {
   private var usedOrganizations: Set<RecordID> = []
   /// The addresses of the exported items.
   private var usedAddresses: Set<RecordID> = []
+  /// The id of the organization None in the file: the one that an imported file had, or that of Waymark.
+  private let noneID: String
   /// The legs of each journey, in their order.
   private let legs: [RecordID: [RecordDraft]]
 
@@ -43,8 +45,18 @@ struct TravelingSnailsWriter {
     self.source = source
     self.now = now
     onlyTrip = trip
+    noneID = Self.noneID(in: source)
     legs = Dictionary(grouping: source.legs) { $0.reference(Self.legJourneyKey) ?? $0.id }
   }
+
+  private static func noneID(in source: ExportSource) -> String {
+    let none = source.record(Kind.organization, FixedRecords.noneID)
+    let kept = none.flatMap { OtherKeys(of: $0)[OtherKeys.idOfNone]?.string }.flatMap { RecordID(uuid: $0) }
+    guard let kept, source.record(Kind.organization, kept) == nil else { return FixedRecords.noneID.uuid }
+    return kept.uuid
+  }
+
+  private func text(ofOrganization id: RecordID) -> String { id == FixedRecords.noneID ? noneID : id.uuid }
 
   mutating func write() -> ExportedFile {
     let trips = trips()
@@ -140,7 +152,7 @@ struct TravelingSnailsWriter {
       [.init("id", .string(item.id.uuid))] + text(item, ["name", "notes"])
     members += instant(item, "start", zone: "startTZId") + instant(item, "end", zone: "endTZId")
     members += price(item) + word(item, "paid")
-    members.append(.init("organizationId", .string(organization?.uuid ?? "")))
+    members.append(.init("organizationId", .string(organization.map(text(ofOrganization:)) ?? "")))
     if item.kind == Kind.transportation {
       members += word(item, "type") + text(item, ["confirmation"])
       if let legs = legs[item.id] { members.append(.init(Self.legsKey, .array(legs.map { leg($0) }))) }
@@ -168,8 +180,13 @@ struct TravelingSnailsWriter {
     }
     for name in ["departureAddressID", "arrivalAddressID", "organizationId"] {
       guard let id = leg.reference(name) else { continue }
-      members.append(.init(name, .string(id.uuid)))
-      if name == "organizationId" { usedOrganizations.insert(id) } else { usedAddresses.insert(id) }
+      if name == "organizationId" {
+        members.append(.init(name, .string(text(ofOrganization: id))))
+        usedOrganizations.insert(id)
+      } else {
+        members.append(.init(name, .string(id.uuid)))
+        usedAddresses.insert(id)
+      }
     }
     var row = row(members, of: leg)
     let journey = leg.reference(Self.legJourneyKey)
@@ -235,7 +252,7 @@ struct TravelingSnailsWriter {
     let name = record.id == FixedRecords.noneID ? FixedRecords.noneName : record.text("name") ?? ""
     let address = record.reference("address").flatMap { source.record(Kind.address, $0) }
     return row(
-      [.init("id", .string(record.id.uuid)), .init("name", .string(name))]
+      [.init("id", .string(text(ofOrganization: record.id))), .init("name", .string(name))]
         + text(record, ["phone", "email", "website", "logoURL", "cachedLogoFilename"])
         + [.init("address", address.map { self.address($0, of: record, "address") } ?? .null)],
       of: record,

@@ -187,7 +187,8 @@ package struct ImportedRecords: Sendable {
         continue
       }
       var both = earlier[next]
-      for field in draft.fields { both[field.number] = field.value }
+      let later = draft.key == FixedRecords.none ? draft.keepingIDOfNone { both[$0] } : draft
+      for field in later.fields { both[field.number] = field.value }
       joined.append(both)
       next += 1
     }

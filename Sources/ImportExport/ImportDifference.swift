@@ -79,6 +79,8 @@ package struct ImportDifference {
     drafts[index] = RecordDraft(draft.kind, draft.id)
     if let held, draft.key == FixedRecords.profile {
       profile(draft, held, now)
+    } else if let held, draft.key == FixedRecords.none {
+      none(draft, held)
     } else {
       record(draft, held)
     }
@@ -90,6 +92,14 @@ package struct ImportDifference {
       return count(draft, isChanged: true, isNew: true)
     }
     note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
+  }
+
+  /// Adds what the file changes in the organization None. It counts as changed only if the file says more than its id.
+  private mutating func none(_ draft: RecordDraft, _ held: RecordRow) {
+    let kept = draft.keepingIDOfNone { held[$0] }
+    let changes = EntryDraft.putting(draft.key, changed(kept, held), on: held)
+    entries += changes
+    count(draft, isChanged: !changes.isEmpty && !draft.namesOnlyNone, isNew: !held.isAlive)
   }
 
   /// Returns the entry of a record that the store does not have yet, as is the case for nearly all records in the

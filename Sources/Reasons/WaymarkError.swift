@@ -96,6 +96,13 @@ extension WaymarkError {
       next: next, field: field)
   }
 
+  /// A value that every record of the kind needs is missing; `message` is the whole sentence.
+  package static func missingValue(_ field: String, _ message: LocalizableText, next: Step? = nil)
+    -> WaymarkError
+  {
+    WaymarkError(exitCode: ExitCode.usage, code: .badValue, message: message, next: next, field: field)
+  }
+
   package static func notFound(_ what: LocalizableText, _ name: String, next: Step? = nil) -> WaymarkError {
     .missing("There is no \(what) “\(shortened(name))”.", next: next)
   }

@@ -12,6 +12,16 @@ package protocol ReferenceResolver {
   func key(_ kind: KindNumber, named name: String) throws -> String
 }
 
+extension LocalizableText {
+  /// The name of a kind as words of a sentence: `packing item`. It is translated by itself.
+  package init(kind name: String) { self.init(word: name.replacing("-", with: " ")) }
+}
+
+extension Kind {
+  /// The name as words of a sentence: `packing item`.
+  package var noun: LocalizableText { LocalizableText(kind: name) }
+}
+
 /// The error for a field name that a kind does not have.
 package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible {
   package let kind: String
@@ -24,7 +34,7 @@ package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible 
 
   /// What is wrong, as a clause without a final period.
   package var clause: LocalizableText {
-    let kind = LocalizableText(word: kind)
+    let kind = LocalizableText(kind: kind)
     let known = allowed.joined(separator: ", ")
     return "aeiou".contains(self.kind.prefix(1))
       ? "an \(kind) has no field \(name): it has \(known)" : "a \(kind) has no field \(name): it has \(known)"

@@ -80,6 +80,13 @@ extension Node {
     try await FileContents(core).fetching(
       { try $0.file(of: attachment) }, named: attachment.fileName, { try $0.data(of: attachment) })
   }
+
+  /// Erases the content of an attachment, and all earlier values of the attachment; its name and other values stay. See
+  /// ``Node/erase(_:of:)``.
+  @discardableResult
+  public func eraseData(of attachment: Attachment) async throws -> EraseSummary {
+    try await erase(field: "fileData", of: attachment.key, isPreview: false)
+  }
 }
 
 extension LiveQuery<FileState> {

@@ -227,8 +227,8 @@ package struct Eraser {
       kind == Kind.profile
       ? "profile set" : "\(kind.name) edit \(shellWord(try store.title(row.key) ?? row.key.id.uuid))"
     throw WaymarkError.usage(
-      "Every \(kind.name) needs \(name), so it can't be erased. To erase only earlier values, change it and "
-        + "then erase another field: that also erases all earlier values of the \(kind.name).",
+      "Every \(kind.noun) needs `\(name)`, so it can't be erased. To erase only earlier values, change it and "
+        + "then erase another field: that also erases all earlier values of the \(kind.noun).",
       next: .waymark("\(record) \(name)=VALUE"))
   }
 
@@ -238,7 +238,7 @@ package struct Eraser {
       conflict.record == row.key && (conflict.reason != .field || conflict.field != field)
     }
     guard lost else { return }
-    let kind = store.schema.name(row.key.kind)
+    let kind = LocalizableText(kind: store.schema.name(row.key.kind).rawValue)
     let name = try store.title(row.key).map { " “\(shortened($0))”" } ?? ""
     throw WaymarkError.failed(
       .conflicts,

@@ -38,7 +38,7 @@ struct RecordEditing {
     let key = try newKey(&given.fields)
     let existing = try store.record(key)
     if let existing, existing.isAlive {
-      throw WaymarkError.usage("Another \(kind.name) already has this id.")
+      throw WaymarkError.usage("Another \(kind.noun) already has this id.")
     }
     try checkTyped(given.fields, isNew: true)
     // An empty list is a valid value in exported files, and an attached file can be empty. Other empty values are not
@@ -204,8 +204,8 @@ struct RecordEditing {
     }
     for field in kind.fields where !isNew && field.rule.isRequired {
       guard let value = values[field.number], value.isEmpty else { continue }
-      throw WaymarkError.badValue(
-        field.parts[0], "", allowed: "every \(kind.name) needs one", next: kind.fieldHelp)
+      throw WaymarkError.missingValue(
+        field.parts[0], "Every \(kind.noun) needs `\(field.parts[0])`.", next: kind.fieldHelp)
     }
     if kind.number == FixedRecords.organization { try checkNone(fields) }
   }
@@ -303,16 +303,14 @@ extension WaymarkError {
     if let value = error.value {
       self = .badValue(error.field, value, allowed: error.allowed, next: kind.fieldHelp)
     } else if kind.number == KindNumbers.attachment && error.field == "parentType" {
-      self = .usage(
-        "An attachment needs a lodging, a transportation or an activity that it belongs to.",
-        field: error.field,
+      self = .missingValue(
+        error.field, "An attachment needs a lodging, a transportation or an activity that it belongs to.",
         next: "name it: lodging=…, transportation=… or activity=…")
     } else if kind.number == KindNumbers.attachment {
-      self = .usage("An attachment needs a file.", field: error.field, next: "name it: file=PATH")
+      self = .missingValue(error.field, "An attachment needs a file.", next: "name it: file=PATH")
     } else {
-      self = .usage(
-        "A new \(LocalizableText(word: kind.name)) needs `\(error.field)`.", field: error.field,
-        next: kind.fieldHelp)
+      self = .missingValue(
+        error.field, "Every \(kind.noun) needs `\(error.field)`.", next: kind.fieldHelp)
     }
   }
 }

@@ -57,7 +57,7 @@ extension Store {
     try checkKnown(kind)
     if kind.number == FixedRecords.profile.kind { return try heldProfile() }
     guard let row = try visible(kind, id) else {
-      throw WaymarkError.notFound(.init(word: kind.name), id.uuid)
+      throw WaymarkError.notFound(kind.noun, id.uuid)
     }
     return row
   }
@@ -86,7 +86,7 @@ private struct SaveBatch {
     let record = try named(record)
     let key = RecordKey(kind: record.kind.number, id: record.id)
     guard written.insert(key).inserted else {
-      throw WaymarkError.usage("The \(record.kind.name) \(key.id.uuid) is saved twice in one change.")
+      throw WaymarkError.usage("The \(record.kind.noun) \(key.id.uuid) is saved twice in one change.")
     }
     let held = try store.record(key)
     if record.kind.number == FixedRecords.profile.kind { return try save(profile: record, held) }
@@ -182,9 +182,9 @@ private struct SaveBatch {
   func checkParents() throws {
     for (child, key) in parents where !written.contains(key) {
       guard try store.record(key)?.isAlive != true else { continue }
-      let kind = store.schema.kind(key.kind)?.name ?? "record"
+      let kind = store.schema.kind(key.kind)?.noun ?? "record"
       throw WaymarkError.missing(
-        "The \(kind) that the \(child.name) belongs to does not exist: \(key.id.uuid).",
+        "The \(kind) that the \(child.noun) belongs to does not exist: \(key.id.uuid).",
         next: "save the \(kind) first, or in the same change")
     }
   }

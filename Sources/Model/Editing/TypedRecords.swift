@@ -3,7 +3,7 @@ import Foundation
 package import Home
 import JSONDocument
 import LogStorage
-import Reasons
+package import Reasons
 import RecordTables
 package import Records
 package import Replication
@@ -222,12 +222,12 @@ package struct TypedRecords {
     _ kind: Kind, _ record: RecordRow, typed name: String, _ contents: [ContentCount]
   ) throws {
     let title = kind.title(of: record) ?? record.key.id.uuid
-    let shown = "the \(kind.name) “\(shortened(title))”"
-    let with = contents.isEmpty ? "" : " with \(ContentCount.text(contents))"
+    let shown: LocalizableText = "the \(kind.noun) “\(shortened(title))”"
+    let with: LocalizableText = contents.isEmpty ? "" : " with \(ContentCount.text(contents))"
     let next = Step.waymark("\(kind.name) delete \(shellWord(title)) --yes")
     if record[kind.field(named: "isProtected")?.number ?? Fields.life] == .bool(true), kind == Kind.trip {
       throw WaymarkError.needsYes(
-        "\(shown.capitalizedFirst) is protected. It will be deleted\(with).", next: next)
+        "\(sentence: shown) is protected. It will be deleted\(with).", next: next)
     }
     guard kind.isWhole(name, of: record) else {
       throw WaymarkError.needsYes(
@@ -299,7 +299,7 @@ package struct TypedRecords {
     let trash = NameResolver(store: store, scope: .gone)
     if try trash.find(kind, name).isEmpty, let visible = try names.find(kind, name).first {
       throw WaymarkError.failed(
-        .notDeleted, "The \(kind.name) “\(kind.title(of: visible) ?? visible.key.id.uuid)” is not deleted.",
+        .notDeleted, "The \(kind.noun) “\(kind.title(of: visible) ?? visible.key.id.uuid)” is not deleted.",
         next: .waymark("\(kind.name) list --deleted"))
     }
     return try trash.resolve(kind, name)
@@ -313,13 +313,13 @@ package struct TypedRecords {
       let aboveKind = store.schema.kind(above.kind)
     else {
       return .failed(
-        .hidden, "The \(kind.name) “\(title)” is hidden because the record that it belongs to is missing.",
+        .hidden, "The \(kind.noun) “\(title)” is hidden because the record that it belongs to is missing.",
         next: .waymark("history \(shellWord(title))"))
     }
     let name = try store.title(above) ?? above.id.uuid
     return .failed(
       .hidden,
-      "The \(kind.name) “\(title)” is hidden because the \(aboveKind.name) “\(name)” is deleted.",
+      "The \(kind.noun) “\(title)” is hidden because the \(aboveKind.noun) “\(name)” is deleted.",
       next: .waymark("\(aboveKind.name) restore \(shellWord(name))"))
   }
 
@@ -420,8 +420,9 @@ package struct ContentCount: Hashable, Sendable, Codable {
   package let count: Int
 
   /// `1 lodging, 2 activities`
-  package static func text(_ counts: [ContentCount]) -> String {
-    counts.map { plural($0.count, $0.kind, $0.many) }.joined(separator: ", ")
+  package static func text(_ counts: [ContentCount]) -> LocalizableText {
+    counts.map { "\($0.count) \(LocalizableText(kind: $0.count == 1 ? $0.kind : $0.many))" }.joined(
+      separator: ", ")
   }
 }
 

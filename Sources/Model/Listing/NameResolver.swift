@@ -112,10 +112,10 @@ package struct NameResolver {
 
   private func only(_ kind: Kind, _ text: String, _ found: [RecordRow]) throws -> RecordRow {
     guard let first = found.first else {
-      throw try inTrash(kind, text) ?? .notFound(.init(word: kind.name), text, next: listing(kind))
+      throw try inTrash(kind, text) ?? .notFound(kind.noun, text, next: listing(kind))
     }
     guard found.count == 1 else {
-      throw WaymarkError.ambiguous(.init(word: kind.name), text, Self.shown(found.map { label(kind, $0) }))
+      throw WaymarkError.ambiguous(kind.noun, text, Self.shown(found.map { label(kind, $0) }))
     }
     return first
   }
@@ -131,7 +131,8 @@ package struct NameResolver {
       milliseconds: deletion.author.origin.stamp.clock.milliseconds, zone: CivilTime.ownZoneName)
     let above = store.schema.kind(deletion.record.kind) ?? kind
     let name = try store.title(deletion.record) ?? deletion.record.id.uuid
-    let with = deletion.record == record.key ? "" : " with the \(above.name) “\(shortened(name))”"
+    let with: LocalizableText =
+      deletion.record == record.key ? "" : " with the \(above.noun) “\(shortened(name))”"
     return .missing(
       "“\(shortened(kind.title(of: record) ?? text))” is in the trash\(with) since "
         + "\(time.prefix(16).replacing("T", with: " ")).",
@@ -265,7 +266,7 @@ extension NameResolver {
     }
     let id = RecordID(reference.id)
     guard let row = try store.record(RecordKey(kind: known.number, id: id)) else {
-      throw WaymarkError.notFound(.init(word: known.name), id.uuid)
+      throw WaymarkError.notFound(known.noun, id.uuid)
     }
     return row
   }

@@ -68,6 +68,13 @@ extension RecordField {
     field(name, path).defined(number, .timestamp)
   }
 
+  /// A point in time, to the millisecond; the property has the default value if the field has none.
+  public static func date(
+    _ number: Int, _ name: String, _ path: Path<Date>, default value: Date
+  ) -> RecordField {
+    field(name, path, absent: value).defined(number, .timestamp)
+  }
+
   /// A time and the IANA name of the zone in which it is shown. They are one field: neither changes without the other.
   public static func time(
     _ number: Int, _ name: String, _ path: Path<Date?>, zone: Path<String?>
@@ -158,7 +165,7 @@ extension RecordField {
       write: { record in
         let items = record[keyPath: path]
         return items.isEmpty ? .null : .array(items.map(Value.text))
-      }, parts: []
+      }, parts: [Part(path: path, isComparable: false)]
     ).defined(number, .any)
   }
 }

@@ -64,6 +64,11 @@ extension Record {
 
   package var key: RecordKey { RecordKey(kind: Self.kind.number, id: RecordID(id)) }
 
+  /// The name of the field that a property shows, as in ``WaymarkError/field`` and ``Conflict/field``.
+  ///
+  /// - Returns: nil if no field holds the property.
+  public static func fieldName(of property: PartialKeyPath<Self>) -> String? { fields.field(property)?.name }
+
   /// The id without the kind, which a value of type `any Record` has too.
   package var uuid: UUID { id.uuid }
 

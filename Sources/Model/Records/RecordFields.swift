@@ -58,7 +58,7 @@ public struct RecordFields<Owner: Record>: Sendable {
     self.id = id
     all = fields
     func field(_ path: PartialKeyPath<Owner>) -> FieldNumber {
-      let found = fields.first { $0.parts.contains { $0.path == path } }
+      let found = fields.first { $0.parts.contains { $0.path == path && $0.isComparable } }
       guard let found else {
         preconditionFailure("\(path) of \(name) can't be used here: it is not a single field of its kind")
       }
@@ -107,7 +107,9 @@ public struct RecordFields<Owner: Record>: Sendable {
   /// Returns the component of a field that a property shows; nil if the property is not a single stored value.
   func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part? {
     if path == id { return .id }
-    guard let field = field(path), let part = field.parts.first(where: { $0.path == path }) else {
+    guard let field = field(path), let part = field.parts.first(where: { $0.path == path }),
+      part.isComparable
+    else {
       return nil
     }
     return RecordQuery.Part(field.number, part.index, absent: part.absent)
@@ -145,6 +147,8 @@ public struct RecordField<Owner: Record>: Sendable {
     var index = 0
     /// The value that the property has if the field is null.
     var absent = ColumnValue.null
+    /// Whether records can be filtered and sorted by the property.
+    var isComparable = true
   }
 
   let name: String

@@ -3,7 +3,7 @@
 import Foundation
 import NodeOperations
 import Records
-import Replication
+package import Replication
 import Wire
 
 extension Node {
@@ -55,28 +55,47 @@ extension Node {
 
   /// Returns what ``erase(_:of:)`` would erase, on which devices it is, and which backups hold it, without erasing
   /// anything.
-  public func erasePreview<Owner: Record>(_ field: String, of record: Owner) async throws -> EraseSummary {
-    let key = record.key
-    return try await EraseOperation(core).erase(isPreview: true) { try $0.field(field, of: key) }
+  public func erasePreview<Owner: Record>(
+    _ property: any PartialKeyPath<Owner> & Sendable, of record: Owner
+  ) async throws -> EraseSummary {
+    try await erase(property, of: record, isPreview: true)
   }
 
   /// Erases a field of a record, together with all earlier values of the record. The present values of its other fields
   /// stay, and the record is never shown without them.
   ///
   /// ```swift
-  /// try await node.erase("notes", of: trip)
+  /// try await node.erase(\.notes, of: trip)
   /// ```
   ///
   /// - Parameters:
-  ///   - field: the name of the field, as in exported files and on the command line.
+  ///   - property: a property that the field holds. The other properties of the same field, such as the zone of a time, are
+  ///     erased with it.
   ///   - record: the record, which may be deleted; only its id is used.
-  /// - Throws: ``WaymarkError`` with the code `not_found`, `unknown_field`, `usage` if every record needs the field,
+  /// - Throws: ``WaymarkError`` with the code `not_found`, `unsupported_property` if no field holds it, `usage` if every record needs the field,
   ///   `conflicts` if an unresolved conflict about another field would be lost, or `erased` if nothing is left of the
   ///   record.
   @discardableResult
-  public func erase<Owner: Record>(_ field: String, of record: Owner) async throws -> EraseSummary {
-    let key = record.key
-    return try await EraseOperation(core).erase(isPreview: false) { try $0.field(field, of: key) }
+  public func erase<Owner: Record>(
+    _ property: any PartialKeyPath<Owner> & Sendable, of record: Owner
+  ) async throws -> EraseSummary {
+    try await erase(property, of: record, isPreview: false)
+  }
+
+  private func erase<Owner: Record>(
+    _ property: PartialKeyPath<Owner>, of record: Owner, isPreview: Bool
+  ) async throws -> EraseSummary {
+    guard let field = Owner.fieldName(of: property) else {
+      throw WaymarkError.failed(
+        .unsupportedProperty, "Can't erase \("\(property)"): it is not a stored property of the record.",
+        next: "use a stored property, such as \\.notes")
+    }
+    return try await erase(field: field, of: record.key, isPreview: isPreview)
+  }
+
+  /// Erases a field by its name, which also means a field without a property, such as the content of an attachment.
+  package func erase(field: String, of key: RecordKey, isPreview: Bool) async throws -> EraseSummary {
+    try await EraseOperation(core).erase(isPreview: isPreview) { try $0.field(field, of: key) }
   }
 
   /// Returns what ``emptyTrash(olderThan:)`` would erase, on which devices it is, and which backups hold it, without

@@ -122,10 +122,29 @@ struct TravelingSnailsTests {
   }
 
   @Test func `None without fields writes nothing, and similar names are other organizations`() throws {
-    let bare = try plan("organizations", [["id": id(3), "name": "None", "phone": ""]])
+    let own = JSON.string(FixedRecords.none.id.uuid)
+    let bare = try plan("organizations", [["id": own, "name": "None", "phone": ""]])
     #expect(!bare.drafts.contains { $0.kind == Kind.organization })
     let other = try plan("organizations", [["id": id(3), "name": "none"]])
     #expect(try other.value(Kind.organization, "name") == .text("none"))
+  }
+
+  @Test
+  func `an export gives None the id that it had in the imported file, unless another organization has it`()
+    throws
+  {
+    let own = FixedRecords.none.id.uuid
+    for (isTaken, expected) in [(false, id(3)), (true, .string(own))] {
+      var plan = try plan("organizations", [["id": id(3), "name": "None", "phone": "1"]]).drafts
+      if isTaken {
+        plan.append(RecordDraft(Kind.organization, RecordID(uuid: id(3).string ?? "")!, [1: .text("Casa")]))
+      }
+      let file = try JSON.parse(Exporter.file(.travelingSnails, from: ExportSource(plan), now: 0).bytes)
+      let none = file["organizations"]?.array?.first { $0["name"] == "None" }
+      #expect(none?["id"] == expected && none?["phone"] == "1")
+      let items = (file["trips"]?.array ?? []).compactMap { $0["embeddedLodging"]?.array }.joined()
+      #expect(items.map { $0["organizationId"] } == [expected])
+    }
   }
 
   @Test func `a record that ends before it starts is reported, and imported unchanged`() throws {

@@ -78,12 +78,60 @@ struct AppKindTests {
       let refused = await #expect(throws: WaymarkError.self) {
         try await alice.save(PackingItem(name, in: trip.id))
       }
-      #expect(refused?.message.description.contains("name") == true, "\(refused?.message ?? "")")
+      #expect(refused?.code == .badValue && refused?.field == PackingItem.fieldName(of: \.name))
     }
+    let item = try await alice.save(PackingItem("Tent", in: trip.id))
+    for name in ["", String(repeating: "x", count: 81)] {
+      let refused = await #expect(throws: WaymarkError.self) {
+        try await alice.update(item.id) { $0.name = name }
+      }
+      #expect(refused?.code == .badValue && refused?.field == PackingItem.fieldName(of: \.name))
+    }
+    let empty = await #expect(throws: WaymarkError.self) { try await alice.update(item.id) { $0.name = "" } }
+    #expect(empty?.message.description == "Every packing item needs `name`.")
+    let german = ["packing item": "Packstück", "Every %@ needs `%@`.": "Jedes %@ braucht „%@“."]
+    #expect(empty?.message.text { german[$0] } == "Jedes Packstück braucht „name“.")
     let orphan = await #expect(throws: WaymarkError.self) {
       try await alice.save(PackingItem("Tent", in: .new()))
     }
     #expect(orphan?.message.description.contains("trip") == true)
+  }
+
+  @Test func `a date that was never written has its default, and queries compare it`() async throws {
+    let alice = try Node.inMemory(schema: AppSchema("com.example.shop", ShopItem.self))
+    var milk = try await alice.save(ShopItem("Milk", shop: .new()))
+    #expect(milk.due == ShopItem.noDate)
+    let late = Date(timeIntervalSince1970: 1_780_000_000)
+    _ = try await alice.save(ShopItem("Bread", shop: .new()))
+    milk.due = late
+    milk = try await alice.save(milk)
+    #expect(milk.due == late)
+    #expect(try await alice.records(ShopItem.all.filter(\.due < late)).map(\.name) == ["Bread"])
+    #expect(
+      try await alice.records(ShopItem.all.sorted(by: \.due, order: .reverse)).map(\.name) == [
+        "Milk", "Bread",
+      ])
+  }
+
+  @Test func `a property names its field, and erases it`() async throws {
+    let alice = try Node.inMemory(schema: .packing)
+    #expect(PackingItem.fieldName(of: \.bagID) == "bag" && PackingItem.fieldName(of: \.tags) == "tags")
+    #expect(PackingItem.fieldName(of: \.id) == nil && PackingItem.fieldName(of: \.name.count) == nil)
+    #expect(Lodging.fieldName(of: \.startZone) == "start")
+    var item = PackingItem("Tent", in: try await Self.trip(alice).id)
+    (item.tags, item.count) = (["wet"], 2)
+    item = try await alice.save(item)
+    #expect(try await alice.erasePreview(\.tags, of: item).records.count == 1)
+    try await alice.erase(\.tags, of: item)
+    let erased = try #require(try await alice.record(item.id))
+    #expect(erased.tags.isEmpty && erased.name == "Tent" && erased.count == 2)
+    for property in [\PackingItem.id, \PackingItem.name.count] as [any PartialKeyPath<PackingItem> & Sendable]
+    {
+      let refused = await #expect(throws: WaymarkError.self) { try await alice.erase(property, of: item) }
+      #expect(refused?.code == .unsupportedProperty)
+    }
+    let needed = await #expect(throws: WaymarkError.self) { try await alice.erase(\.name, of: item) }
+    #expect(needed?.message.description.hasPrefix("Every packing item needs `name`") == true)
   }
 
   @Test func `two devices merge a record field by field, and show the conflict of one field`() async throws {

@@ -85,10 +85,13 @@ struct EarlyItem: Record {
 struct ShopItem: Record {
   let id: ID
   var name = ""
+  var due = Self.noDate
   var shopID: Organization.ID?
   var origin = RecordOrigin()
 
   init(id: ID) { self.id = id }
+
+  static let noDate = Date(timeIntervalSince1970: 0)
 
   init(_ name: String, shop: Organization.ID) {
     id = .new()
@@ -98,7 +101,10 @@ struct ShopItem: Record {
 
   static let fields = RecordFields<ShopItem>(
     3_001, "shop-item", plural: "shop-items", id: \.id, title: \.name,
-    [.text(1, "name", \.name), .reference(2, "shop", \.shopID)])
+    [
+      .text(1, "name", \.name), .reference(2, "shop", \.shopID),
+      .date(3, "due", \.due, default: noDate),
+    ])
 }
 
 extension AppSchema {

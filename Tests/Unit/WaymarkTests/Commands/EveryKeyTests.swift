@@ -191,9 +191,6 @@ private struct TripsFile {
       "fileData": "ZGF0YQ==",
     ])
 
-  /// None has a fixed id in all exports of Waymark.
-  private static let noneID: JSON = "7761796D-6172-6B00-0000-000000000001"
-
   private func address(_ number: Int) -> JSON {
     Self.address.row(number, isNull: isNull, ["id": id(number)])
   }
@@ -239,7 +236,7 @@ private struct TripsFile {
       ])
     let organization = Self.organization.row(
       5, isNull: isNull, ["id": id(5), "address": isNull ? .null : address(6)])
-    let none = Self.organization.row(0, isNull: isNull, ["id": Self.noneID, "name": "None", "address": nil])
+    let none = Self.organization.row(0, isNull: isNull, ["id": id(14), "name": "None", "address": nil])
     return [
       "exportInfo": [
         "version": "1.0", "timestamp": "2025-06-01T00:00:00Z", "format": "json", "includesAttachments": true,

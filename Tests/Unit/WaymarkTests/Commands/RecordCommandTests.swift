@@ -89,7 +89,7 @@ struct RecordCommandTests {
 
   @Test(arguments: [
     BadValue("trip.add", ["colour=red"], "colour", "unknown_field"),
-    BadValue("trip.add", ["notes=no name"], "name", "usage"),
+    BadValue("trip.add", ["notes=no name"], "name", "bad_value"),
     BadValue("trip.add", ["name=X", "startDate=soon"], "soon", "bad_value"),
     BadValue("habit.add", ["name=X", "colorHex=red"], "red", "bad_value"),
     BadValue("habit.add", ["name=X", "priorityLevel=4"], "4", "bad_value"),

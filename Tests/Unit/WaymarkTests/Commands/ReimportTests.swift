@@ -118,6 +118,23 @@ struct ReimportTests {
     #expect(lodging["organizationName"] == "None")
   }
 
+  @Test func `a file without other keys leaves those of None unchanged, and so does another id`() async throws
+  {
+    let alice = try await TestNode.founder(wall: wall)
+    var first = trips()
+    first["organizations"] = [none(8, phone: "112")]
+    first["later"] = "news"
+    var second = trips()
+    second["organizations"] = [none(7), none(8)]
+    _ = try await alice.bring(try alice.file(first, "1.json"))
+    #expect(try await alice.bring(try alice.file(second, "2.json")) == [0, 0])
+    let path = alice.home.path + "/export.json"
+    try await alice.run("export", ["format": "traveling-snails", "output": .string(path), "yes": true])
+    let export = try JSON.parse(Array(Data(contentsOf: URL(filePath: path))))
+    #expect(export["later"] == "news")
+    #expect(export["organizations"]?[0]?["id"] == uuid(8))
+  }
+
   @Test func `of several files the later one counts, and the import is one operation`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let before = try alice.file(trips(name: "Casa Blu"), "1.json")

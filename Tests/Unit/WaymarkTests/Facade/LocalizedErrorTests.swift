@@ -63,7 +63,7 @@ import WaymarkTesting
     #expect(!error.localizedDescription.contains("waymark "))
 
     let empty = await #expect(throws: WaymarkError.self) { try await phone.save(Trip(name: "")) }
-    #expect(empty?.field == "name" && empty?.errorDescription == "A new trip needs `name`.")
+    #expect(empty?.field == "name" && empty?.errorDescription == "Every trip needs `name`.")
     #expect(empty?.recoverySuggestion == nil)
     let closed = WaymarkError.failed(.file, "No.", next: "free some space")
     #expect(closed.recoverySuggestion == "Free some space.")

@@ -176,7 +176,7 @@ struct EraseTests {
     let second = try await alice.node.attach(bytes, named: "b.pdf", to: .lodging(hotel.id))
     try await alice.node.erase(first)
     #expect(try await alice.node.data(of: second) == bytes)
-    try await alice.node.erase("fileData", of: second)
+    try await alice.node.eraseData(of: second)
     let data = Kind.attachment.number("fileData")
     #expect(
       try await alice.node.values(of: Kind.attachment).allSatisfy { $0[data].map { $0 == .null } ?? true }
@@ -237,7 +237,8 @@ struct EraseTests {
     #expect(unknown?.code == .unknownField)
     #expect(unknown?.message.description.hasPrefix("A trip has no field smell: it has name, notes") == true)
     let needed = try await refusal(alice, ["records": ["Rome"], "field": "name"])
-    #expect(needed?.code == .usage && needed?.message.description.hasPrefix("Every trip needs name") == true)
+    #expect(
+      needed?.code == .usage && needed?.message.description.hasPrefix("Every trip needs `name`") == true)
     #expect(needed?.next?.description == "waymark trip edit Rome name=VALUE")
     let two = try await refusal(alice, ["records": ["Rome", "Casa"], "field": "notes"])
     #expect(two?.code == .usage)

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
 # Warnings are errors; see CONTRIBUTING.md.
 export WAYMARK_STRICT := 1
@@ -161,6 +161,11 @@ soak: deps ## simulate circles from new seeds until the time is up | MINUTES=…
 
 mutants: deps ## check that the simulator finds planted bugs | ONLY=… SEEDS=1000
 	@SEEDS="$(SEEDS)" Tests/Faults/Mutants/run $(ONLY)
+
+histories: deps ## compare random histories with a model | SEED=1 RUNS=20 STEPS=60 DEVICES=3 REPLAY=a file
+	swift build -c release --product HistoryRunner
+	@"$$(swift build -c release --show-bin-path)/HistoryRunner" $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) \
+	  $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICES),--devices $(DEVICES)) $(if $(REPLAY),--replay $(REPLAY))
 
 images: deps ## check every state that a crash can leave of a store | WORD=… (selects scenarios)
 	swift build -c release --product Images

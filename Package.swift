@@ -305,6 +305,16 @@ let package = Package(
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
+    .target(
+      name: "Histories",
+      dependencies: [
+        "JSONDocument", "Reasons", "Waymark", "WaymarkKinds", "WaymarkCare", "WaymarkFiles", "WaymarkTesting",
+        "Wire",
+      ], path: "Tests/Faults/Histories/Model", swiftSettings: common),
+    .executableTarget(
+      name: "HistoryRunner", dependencies: ["Histories", "JSONDocument"],
+      path: "Tests/Faults/Histories/Runner", swiftSettings: common),
+    tests("HistoriesTests", ["Histories", "JSONDocument"]),
     tests("HTTPTests", ["Platform", "HTTP", "PageServer", "Processes", "Transport", "Wire"]),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Purchases", "Records", "Sodium", "Vectors", "Wire"]),

@@ -175,6 +175,18 @@ final class RecordStates {
     return nil
   }
 
+  /// Returns whether a record was never alive without the sets of a group. A whole record always is.
+  func isAlive(onlyThrough group: Set<Int64>) async throws -> Bool {
+    guard !isWhole else { return false }
+    for place in try await sortedPlaces() where !group.contains(place.origin.number) {
+      try await pace.step()
+      if try store.write(of: record, in: place.origin.number).content(Fields.life) == Self.alive { return false }
+    }
+    return true
+  }
+
+  static let alive = Value.bool(true).encoded
+
   /// Returns whether a cell currently displays the same content as in an earlier state.
   func showsSame(before: RecordState, _ field: FieldNumber) -> Bool { isSame(held, before, field) }
 

@@ -29,7 +29,8 @@
 // was not its value, so writing null would lose the value that it has now without restoring another. A record that O
 // erased is left alone altogether and reported: nothing of it can be restored.
 //
-// Then each record is considered as a whole. A record that O created goes to the trash, where it keeps its fields.
+// Then each record is considered as a whole. A record that O created, because nothing outside of the group made it alive,
+// goes to the trash or stays there, and keeps its fields.
 // Unless the undo is forced, the record is kept alive and reported instead if another record needs it: if a living
 // record belongs to it or, for organizations and categories, if a visible record refers to it. Records that O wrote, or
 // that go to the trash as well, don't count as needing it. The parents of a kept record are kept too (`inUse`).
@@ -192,7 +193,14 @@ private struct Undoing {
         }
       }
     }
-    let wanted = wanted(record, held, cells)
+    let isCreated =
+      fields.contains(Fields.life) && cells[Fields.life]?.content != Self.alive
+      ? try await states.isAlive(onlyThrough: group) : false
+    let wanted = WantedRecord(
+      isAlive: cells[Fields.life]?.content == Self.alive,
+      contents: (isCreated ? held.cells : cells).filter { $0.key != Fields.life }.mapValues(\.content))
+    // The record is in the trash already.
+    if isCreated, held.life != true { return (wanted, []) }
     var left: [UndoPlan.LeftAlone] = []
     if let first = changed.first, let author = held.cells[first]?.author, !isForced {
       left.append(UndoPlan.LeftAlone(record: record, reason: .changedSince(changed, by: author)))
@@ -208,19 +216,6 @@ private struct Undoing {
   private static func isAbsent(_ field: FieldNumber, of record: RecordKey, in state: RecordState) -> Bool {
     record.kind.mergeClass == .wholeRecord
       ? state.cells.values.contains(where: \.isAbsent) : state.cells[field]?.isAbsent ?? false
-  }
-
-  /// Returns the state that a record should get. A record that only the operation has inserted goes to the trash and
-  /// keeps its fields there.
-  private func wanted(
-    _ record: RecordKey, _ held: RecordState, _ cells: [FieldNumber: RecordState.Cell]
-  ) -> WantedRecord {
-    let isAlive = cells[Fields.life]?.content == Self.alive
-    let isWhole = record.kind.mergeClass == .wholeRecord
-    let isCreated = !isWhole && held.life == true && cells[Fields.life] == nil
-    let shown = isCreated ? held.cells : cells
-    return WantedRecord(
-      isAlive: isAlive, contents: shown.filter { $0.key != Fields.life }.mapValues(\.content))
   }
 
   private func take(
@@ -245,7 +240,7 @@ private struct Undoing {
     }
   }
 
-  private static let alive = Value.bool(true).encoded
+  private static let alive = RecordStates.alive
 
   // MARK: Records in use
 

@@ -95,7 +95,8 @@ class Undone:
         self.erased = set()
         held = {number: self.best(cells[number], self.seen) for number in mine}
         life = self.wanted(key, LIFE, cells[LIFE]) if LIFE in mine else None
-        is_created = (not is_whole(key[0]) and LIFE in mine and life is None and held[LIFE].value is True)
+        is_created = (not is_whole(key[0]) and LIFE in mine and not (life and life.value) and not any(
+            write.value is True for write in cells[LIFE] if write.set.id in self.seen - self.group))
         # The fields of a record that the operation created stay as they are, whatever has changed since.
         wanted = {LIFE: life} if LIFE in mine else {}
         for number in mine:

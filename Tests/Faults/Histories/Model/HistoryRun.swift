@@ -1,0 +1,439 @@
+// A history runs on real nodes and on the model at the same time.
+//
+//     step ──▶ node     the call that an app would make          ──▶ what the node shows ─┐
+//         └──▶ model    who wrote what, and what the author held ──▶ what it should show ─┴▶ equal?
+//
+// Between steps all devices are apart. They exchange changes only in a step in which some of them meet, and that step ends
+// when they are in sync. So the model knows exactly what each author had seen. The clock advances after each step, so a
+// later operation always has a higher stamp.
+//
+// The answers of the device that acted are compared after each step, those of all devices when they meet and at the end:
+// visible records, the trash, conflicts with their sides, settings, the profile, searches and counts. At the end, all
+// devices meet, and then each checks its store against its signed log, starts again, and another circle imports its export.
+
+import Foundation
+import JSONDocument
+import Reasons
+import Waymark
+import WaymarkCare
+import WaymarkFiles
+import WaymarkKinds
+import WaymarkTesting
+import Wire
+
+/// A difference between a node and the model.
+package struct HistoryFailure: Error, CustomStringConvertible {
+  /// The position of the step in its history; nil for a difference at the end.
+  package let step: Int?
+  package let text: String
+
+  package var description: String { (step.map { "step \($0): " } ?? "at the end: ") + text }
+}
+
+/// A circle of nodes that live through a history, next to the model.
+package struct HistoryRun {
+  private static let names = ["alice", "bob", "carol", "dave"]
+  private static let words = ["Rome", "Oslo", "night train", "Lisbon", "rom", "Ünal"]
+
+  private let circle: TestCircle
+  private var model: HistoryModel
+  /// The ids of the model's records.
+  private var ids: [UUID] = [Profile.only.uuid]
+  /// The names of the model's settings, by their records.
+  private var settings: [String: Int] = [:]
+  /// The ids of the model's operations; nil for an operation that the library does not name.
+  private var operations: [OperationID?] = []
+  private var devices: [DeviceKey] = []
+  private var isSyncing: [Bool]
+  /// What each step did, for people.
+  package private(set) var journal: [String] = []
+
+  private init(_ count: Int) async throws {
+    let names = Self.names.prefix(count)
+    circle = try await TestCircle(names: Array(names), storage: .directories)
+    model = HistoryModel(devices: count)
+    isSyncing = Array(repeating: true, count: count)
+    for name in names { devices.append(try await circle[name].status().device) }
+    await partition([])
+  }
+
+  /// Runs a history.
+  ///
+  /// - Returns: the first difference, and what the steps did until then.
+  package static func run(
+    _ steps: [HistoryStep], devices: Int
+  ) async throws -> (failure: HistoryFailure?, journal: [String]) {
+    var run = try await HistoryRun(devices)
+    var failure: HistoryFailure?
+    do {
+      for (index, step) in steps.enumerated() {
+        do { try await run.perform(step) } catch {
+          throw HistoryFailure(step: index, text: "\(step.action.rawValue): \(error)")
+        }
+      }
+      do { try await run.end() } catch { throw HistoryFailure(step: nil, text: "\(error)") }
+    } catch let difference as HistoryFailure { failure = difference }
+    await run.circle.close()
+    return (failure, run.journal)
+  }
+
+  private func node(_ device: Int) -> Node { circle[Self.names[device]] }
+
+  /// Lets only the given devices reach each other.
+  private func partition(_ together: [Int]) async {
+    for one in devices.indices {
+      for other in devices.indices where one < other {
+        let isTogether = together.contains(one) && together.contains(other)
+        let (first, second) = (Self.names[one], Self.names[other])
+        if isTogether { await circle.connect(first, second) } else { await circle.disconnect(first, second) }
+      }
+    }
+  }
+
+  // MARK: Steps
+
+  private mutating func perform(_ step: HistoryStep) async throws {
+    let device = step.device % devices.count
+    let name = Self.names[device]
+    let text: String?
+    switch step.action {
+    case .create: text = try await create(device, step.choices)
+    case .edit: text = try await edit(device, step.choices)
+    case .move: text = try await move(device, step.choices)
+    case .delete: text = try await delete(device, step.choices)
+    case .restore: text = try await restore(device, step.choices)
+    case .erase: text = try await erase(device, step.choices)
+    case .undo: text = try await undo(device, step.choices)
+    case .resolve: text = try await resolve(device, step.choices)
+    case .setting: text = try await set(device, step.choices)
+    case .profile: text = try await profile(device, step.choices)
+    case .meet: text = try await meet(device, step.choices)
+    case .sync: text = try await sync(device)
+    case .reopen:
+      try await circle.reopen(name)
+      text = "opens its node again"
+    case .wait:
+      try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
+      text = nil
+    }
+    journal.append("\(name) \(text ?? "\(step.action.rawValue): nothing")")
+    try await circle.clock.advance(by: .milliseconds(10))
+    try await check(device)
+  }
+
+  /// Returns the item that a choice means; nil if there is none.
+  private func pick<Item>(_ items: [Item], _ choice: Int) -> Item? {
+    items.isEmpty ? nil : items[choice % items.count]
+  }
+
+  private func word(_ choice: Int) -> String { Self.words[choice % Self.words.count] }
+
+  /// A word, or an empty text.
+  private func optionalWord(_ choice: Int) -> String { choice % 4 == 0 ? "" : word(choice / 4) }
+
+  private func content(_ text: String) -> HistoryModel.Content { text.isEmpty ? .null : .text(text) }
+
+  private func known(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
+    kinds.flatMap { model.records($0, device) }.sorted()
+  }
+
+  private static let kinds: [HistoryModel.Kind] = [.trip, .lodging, .habit]
+
+  private func visible(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
+    known(kinds, device).filter { model.isVisible($0, device) }
+  }
+
+  private mutating func write(
+    _ device: Int, _ writes: [HistoryModel.Cell: HistoryModel.Content], as id: OperationID?,
+    erased: Set<Int> = [], undone: Int? = nil
+  ) throws {
+    model.write(device, writes, erased: erased, undone: undone)
+    operations.append(id)
+  }
+
+  /// Expects a call to be refused.
+  private func expectRefusal(_ code: WaymarkError.Code?, _ call: () async throws -> Void) async throws {
+    do { try await call() } catch let error as WaymarkError {
+      if let code, error.code != code { throw Difference("expected the error \(code), got \(error.code): \(error)") }
+      return
+    }
+    throw Difference("expected a refusal\(code.map { " with \($0)" } ?? "")")
+  }
+
+  private func shown(_ record: Int) -> String { "\(model.kinds[record]) \(record)" }
+
+  private mutating func create(_ device: Int, _ choices: [Int]) async throws -> String? {
+    let kind = [HistoryModel.Kind.trip, .lodging, .lodging, .habit][choices[0] % 4]
+    let (name, notes) = (word(choices[1]), optionalWord(choices[2]))
+    let trip = pick(visible([.trip], device), choices[3])
+    guard kind != .lodging || trip != nil else { return nil }
+    let record = model.addRecord(kind)
+    let id = UUID()
+    ids.append(id)
+    var changes = Changes()
+    var writes: [HistoryModel.Cell: HistoryModel.Content] = [
+      .init(record: record, field: .life): .flag(true), .init(record: record, field: .name): .text(name),
+      .init(record: record, field: .rest): .flag(true),
+    ]
+    if !notes.isEmpty { writes[.init(record: record, field: .notes)] = .text(notes) }
+    switch kind {
+    case .trip: changes.save(Trip(name: name, notes: notes, id: .init(id)))
+    case .lodging:
+      let trip = trip ?? 0
+      var lodging = Lodging(name: name, tripID: .init(ids[trip]), id: .init(id))
+      lodging.notes = notes
+      changes.save(lodging)
+      writes[.init(record: record, field: .parent)] = .record(trip)
+    default:
+      var habit = Habit(name: name, id: .init(id))
+      habit.notes = notes
+      changes.save(habit)
+    }
+    try write(device, writes, as: try await apply(changes, device))
+    return "creates \(shown(record)) “\(name)”\(kind == .lodging ? " in \(trip ?? 0)" : "")"
+  }
+
+  private func apply(_ changes: Changes, _ device: Int) async throws -> OperationID? {
+    try await node(device).change { $0 = changes }
+  }
+
+  private mutating func edit(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let record = pick(known(Self.kinds, device), choices[0]) else { return nil }
+    let name = choices[1] % 3 == 0 ? nil : word(choices[2])
+    let notes = choices[1] % 3 == 1 ? nil : optionalWord(choices[3])
+    let changes = changes(record, name: name, notes: notes)
+    guard model.isVisible(record, device) else {
+      try await expectRefusal(.notFound) { _ = try await apply(changes, device) }
+      return "can't edit \(shown(record))"
+    }
+    let wanted = [HistoryModel.Field.name: name.map(content), .notes: notes.map(content)]
+    var writes: [HistoryModel.Cell: HistoryModel.Content] = [:]
+    for (field, content) in wanted {
+      let cell = HistoryModel.Cell(record: record, field: field)
+      if let content, content != model.shown(cell, device) { writes[cell] = content }
+    }
+    let id = try await apply(changes, device)
+    guard (id != nil) == !writes.isEmpty else { throw Difference("the edit wrote \(id == nil ? "nothing" : "something")") }
+    if !writes.isEmpty { try write(device, writes, as: id) }
+    return "edits \(shown(record)): \(name.map { "name “\($0)” " } ?? "")\(notes.map { "notes “\($0)”" } ?? "")"
+  }
+
+  private func changes(_ record: Int, name: String?, notes: String?) -> Changes {
+    var changes = Changes()
+    switch model.kinds[record] {
+    case .trip:
+      changes.update(Trip.ID(ids[record])) {
+        if let name { $0.name = name }
+        if let notes { $0.notes = notes }
+      }
+    case .lodging:
+      changes.update(Lodging.ID(ids[record])) {
+        if let name { $0.name = name }
+        if let notes { $0.notes = notes }
+      }
+    default:
+      changes.update(Habit.ID(ids[record])) {
+        if let name { $0.name = name }
+        if let notes { $0.notes = notes }
+      }
+    }
+    return changes
+  }
+
+  private mutating func move(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let lodging = pick(visible([.lodging], device), choices[0]),
+      let trip = pick(visible([.trip], device), choices[1]), model.parent(of: lodging, device) != trip
+    else { return nil }
+    let target = Trip.ID(ids[trip])
+    var changes = Changes()
+    changes.update(Lodging.ID(ids[lodging])) { $0.tripID = target }
+    try write(
+      device, [.init(record: lodging, field: .parent): .record(trip)], as: try await apply(changes, device))
+    return "moves \(shown(lodging)) to \(shown(trip))"
+  }
+
+  private mutating func delete(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let record = pick(visible(Self.kinds, device), choices[0]) else { return nil }
+    let id: OperationID?
+    switch model.kinds[record] {
+    case .trip: id = try await node(device).delete(Trip(id: .init(ids[record])))
+    case .lodging: id = try await node(device).delete(Lodging(id: .init(ids[record])))
+    default: id = try await node(device).delete(Habit(id: .init(ids[record])))
+    }
+    try write(device, [.init(record: record, field: .life): .flag(false)], as: id)
+    return "deletes \(shown(record))"
+  }
+
+  private mutating func restore(_ device: Int, _ choices: [Int]) async throws -> String? {
+    let dead = known(Self.kinds, device).filter { model.hidden(by: $0, device) == $0 }
+    guard let record = pick(dead, choices[0]) else { return nil }
+    var changes = Changes()
+    switch model.kinds[record] {
+    case .trip: changes.restore(Trip.ID(ids[record]))
+    case .lodging: changes.restore(Lodging.ID(ids[record]))
+    default: changes.restore(Habit.ID(ids[record]))
+    }
+    if model.isGone(record, device) {
+      try await expectRefusal(.erased) { _ = try await apply(changes, device) }
+      return "can't restore \(shown(record))"
+    }
+    try write(
+      device, [.init(record: record, field: .life): .flag(true)], as: try await apply(changes, device))
+    return "restores \(shown(record))"
+  }
+
+  private mutating func erase(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let record = pick(known(Self.kinds, device), choices[0]) else { return nil }
+    let targets = ([record] + model.children(of: record, device)).filter { !model.isGone($0, device) }
+    guard !targets.isEmpty else {
+      try await expectRefusal(.erased) { _ = try await callErase(record, device) }
+      return "can't erase \(shown(record)) again"
+    }
+    let dead = targets.map { (HistoryModel.Cell(record: $0, field: .life), HistoryModel.Content.flag(false)) }
+    let id = try await callErase(record, device)
+    try write(
+      device, Dictionary(uniqueKeysWithValues: dead), as: id, erased: Set(targets))
+    return "erases \(targets.map(shown).joined(separator: ", "))"
+  }
+
+  private func callErase(_ record: Int, _ device: Int) async throws -> OperationID? {
+    switch model.kinds[record] {
+    case .trip: try await node(device).erase(Trip(id: .init(ids[record]))).operation
+    case .lodging: try await node(device).erase(Lodging(id: .init(ids[record]))).operation
+    default: try await node(device).erase(Habit(id: .init(ids[record]))).operation
+    }
+  }
+
+  private mutating func undo(_ device: Int, _ choices: [Int]) async throws -> String? {
+    let known = model.held[device].filter { operations[$0] != nil }.sorted()
+    guard let number = pick(known, choices[0]), let id = operations[number] else { return nil }
+    let writes = model.undo(number, device)
+    let node = node(device)
+    guard !writes.isEmpty else {
+      try await expectRefusal(nil) { try await node.undo(id) }
+      return "can't undo operation \(number)"
+    }
+    let undo = try await node.undo(id).undo
+    try write(device, writes, as: undo, undone: number)
+    return "undoes operation \(number)"
+  }
+
+  private mutating func resolve(_ device: Int, _ choices: [Int]) async throws -> String? {
+    // A conflict about the rest stands for several.
+    let conflicts = model.conflicts(device).filter { $0.field != .rest }
+    guard let conflict = pick(conflicts, choices[0]) else { return nil }
+    let node = node(device)
+    let listed = try await node.conflicts().first {
+      $0.record == ids[conflict.record] && $0.field == conflict.field?.rawValue
+        && $0.reason.rawValue == conflict.reason.rawValue
+    }
+    guard let listed else { throw Difference("the node does not list the conflict \(conflict)") }
+    let isWinner = choices[1] % 2 == 0
+    guard let writes = model.resolution(conflict, isWinner: isWinner, device) else {
+      try await expectRefusal(.ambiguous) { try await node.resolve(listed.id, taking: .loser) }
+      return "can't choose among several losers of \(conflict)"
+    }
+    let resolution = try await node.resolve(listed.id, taking: isWinner ? .winner : .loser)
+    try write(device, writes, as: resolution.operation)
+    return "keeps the \(isWinner ? "winner" : "loser") of \(shown(conflict.record)) \(conflict.field?.rawValue ?? "")"
+  }
+
+  private mutating func set(_ device: Int, _ choices: [Int]) async throws -> String? {
+    let key = "history.\(choices[0] % 2)"
+    let value = word(choices[1])
+    let record = settings[key] ?? model.addRecord(.setting)
+    if settings[key] == nil { ids.append(UUID()) }
+    settings[key] = record
+    let cell = HistoryModel.Cell(record: record, field: .name)
+    guard model.shown(cell, device) != .text(value) else { return nil }
+    try await node(device).set(Setting(key, default: ""), to: value)
+    try write(device, [cell: .text(value)], as: nil)
+    return "sets \(key) to “\(value)”"
+  }
+
+  private mutating func profile(_ device: Int, _ choices: [Int]) async throws -> String? {
+    let cell = HistoryModel.Cell(record: HistoryModel.profile, field: .whole)
+    var (name, zone) = ("", "")
+    if case .profile(let oldName, let oldZone) = model.shown(cell, device) { (name, zone) = (oldName, oldZone) }
+    if choices[0] % 2 == 0 { name = word(choices[1]) } else { zone = word(choices[1]) }
+    guard model.shown(cell, device) != .profile(name: name, zone: zone) else { return nil }
+    let (newName, newZone) = (name, zone)
+    var changes = Changes()
+    changes.update(Profile.only) {
+      $0.name = newName
+      $0.gender = newZone
+    }
+    try write(device, [cell: .profile(name: name, zone: zone)], as: try await apply(changes, device))
+    return "writes the profile “\(name)” “\(zone)”"
+  }
+
+  private mutating func sync(_ device: Int) async throws -> String? {
+    if isSyncing[device] {
+      try await node(device).turnSyncOff()
+    } else {
+      try await node(device).turnSyncOn(isConfirmed: true)
+    }
+    isSyncing[device].toggle()
+    return "turns sync \(isSyncing[device] ? "on" : "off")"
+  }
+
+  private mutating func meet(_ device: Int, _ choices: [Int]) async throws -> String? {
+    var together = devices.indices.filter { (choices[0] >> $0) & 1 == 1 || $0 == device }
+    if together.count < 2 { together = Array(devices.indices) }
+    try await exchange(together)
+    return "meets " + together.filter { $0 != device }.map { Self.names[$0] }.joined(separator: ", ")
+  }
+
+  private mutating func exchange(_ together: [Int]) async throws {
+    await partition(together)
+    try await circle.settle()
+    await partition([])
+    model.meet(together, records: together.filter { isSyncing[$0] })
+    for device in together { try await check(device) }
+  }
+
+  // MARK: The end
+
+  private mutating func end() async throws {
+    for device in devices.indices where !isSyncing[device] { _ = try await sync(device) }
+    try await exchange(Array(devices.indices))
+    for device in devices.indices {
+      let found = try await node(device).verifyStore()
+      guard found.isSound else { throw Difference("\(Self.names[device]): \(found.text)") }
+      try await circle.reopen(Self.names[device])
+      try await check(device)
+    }
+    try await circle.assertConverged()
+    try await checkTransfer()
+  }
+
+  /// Another circle that imports an export shows the same records.
+  private func checkTransfer() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try await node(0).export(as: .json, to: file)
+    let other = try Node.inMemory()
+    try await other.importFiles([file])
+    let view = HistoryView(ids)
+    let (before, after) = (try await view.records(of: node(0)), try await view.records(of: other))
+    await other.close()
+    if let text = HistoryView.difference(before, after, "exported", "imported") { throw Difference(text) }
+  }
+
+  // MARK: Comparing
+
+  private func check(_ device: Int) async throws {
+    let view = HistoryView(ids)
+    let expected = view.lines(of: model, device, settings, words: Self.words)
+    let found = try await view.lines(
+      of: node(device), devices: devices, settings: settings.keys.sorted(), words: Self.words)
+    if let text = HistoryView.difference(expected, found, "model", Self.names[device]) { throw Difference(text) }
+  }
+}
+
+/// The text of a difference.
+struct Difference: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ text: String) { description = text }
+}

@@ -1,0 +1,72 @@
+package import JSONDocument
+
+/// One step of a history: something that a person does on one device, or that happens to the circle.
+///
+/// The choices say what it is done to. Each counts modulo the number of possibilities at that moment, so a history still
+/// means something if steps are left out.
+package struct HistoryStep: Hashable, Sendable {
+  package enum Action: String, CaseIterable, Sendable {
+    case create, edit, move, delete, restore, erase, undo, resolve, setting, profile, meet, sync, reopen, wait
+  }
+
+  package var action: Action
+  package var device: Int
+  package var choices: [Int]
+
+  /// The actions as often as a history has them.
+  private static let urn: [Action] = Action.allCases.flatMap { action in
+    let weight = switch action {
+      case .edit: 8
+      case .create, .meet: 5
+      case .delete, .undo: 3
+      case .resolve, .restore, .move: 2
+      case .erase, .setting, .profile, .sync, .reopen, .wait: 1
+    }
+    return Array(repeating: action, count: weight)
+  }
+
+  static let choiceCount = 4
+
+  /// Draws a history.
+  package static func history(_ count: Int, devices: Int, seed: UInt64) -> [HistoryStep] {
+    var random = HistoryRandom(seed)
+    return (0..<count).map { _ in
+      HistoryStep(
+        action: urn[random.below(urn.count)], device: random.below(devices),
+        choices: (0..<choiceCount).map { _ in random.below(1_000) })
+    }
+  }
+
+  package var json: JSON {
+    [.string(action.rawValue), .integer(Int64(device)), .array(choices.map { .integer(Int64($0)) })]
+  }
+
+  /// - Returns: nil if the JSON is no step.
+  package init?(_ json: JSON) {
+    guard let items = json.array, items.count == 3, let action = items[0].string.flatMap(Action.init),
+      let device = items[1].integer.flatMap({ Int(exactly: $0) }), device >= 0,
+      let choices = items[2].array?.compactMap({ $0.integer.flatMap { Int(exactly: $0) } }),
+      choices.count == Self.choiceCount, choices.allSatisfy({ $0 >= 0 })
+    else { return nil }
+    self.init(action: action, device: device, choices: choices)
+  }
+
+  init(action: Action, device: Int, choices: [Int]) {
+    (self.action, self.device, self.choices) = (action, device, choices)
+  }
+}
+
+/// SplitMix64: the same numbers for the same seed on every machine.
+struct HistoryRandom {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func below(_ bound: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((z ^ (z >> 31)) % UInt64(bound))
+  }
+}

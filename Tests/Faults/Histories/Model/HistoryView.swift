@@ -1,0 +1,142 @@
+import Foundation
+import Waymark
+import WaymarkKinds
+import Wire
+
+/// What a person sees on a device, as lines in a fixed order: of the model and of a node in the same words.
+struct HistoryView {
+  private let numbers: [UUID: Int]
+
+  init(_ ids: [UUID]) {
+    numbers = Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($1, $0) })
+  }
+
+  /// Returns the lines that only one of two views has; nil if they are equal.
+  static func difference(_ one: [String], _ other: [String], _ first: String, _ second: String) -> String? {
+    let missing = one.filter { !other.contains($0) }.map { "\n  \(first) only: \($0)" }
+    let added = other.filter { !one.contains($0) }.map { "\n  \(second) only: \($0)" }
+    if missing.isEmpty, added.isEmpty, one.count == other.count { return nil }
+    return "different answers" + (missing + added).joined()
+  }
+
+  private func line(
+    _ kind: String, _ record: String, _ name: String, _ notes: String, in parent: String? = nil, isDated: Bool = true
+  ) -> String {
+    "\(kind) \(record)\(parent.map { " in \($0)" } ?? ""): “\(name)” “\(notes)”\(isDated ? "" : ", no date")"
+  }
+
+  // MARK: The model
+
+  func lines(
+    of model: HistoryModel, _ device: Int, _ settings: [String: Int], words: [String]
+  ) -> [String] {
+    var lines: [String] = []
+    for record in model.kinds.indices where ![.profile, .setting].contains(model.kinds[record]) {
+      guard model.knows(device, record), !model.isGone(record, device) else { continue }
+      let parent = model.kinds[record] == .lodging ? model.parent(of: record, device).map { "\($0)" } ?? "0" : nil
+      let text = line(
+        "\(model.kinds[record])", "\(record)", text(model, record, .name, device), text(model, record, .notes, device),
+        in: parent,
+        isDated: model.kinds[record] == .lodging
+          || model.shown(.init(record: record, field: .rest), device) == .flag(true))
+      if model.isVisible(record, device) {
+        lines.append(text)
+      } else if let above = model.hidden(by: record, device) {
+        lines.append("trash: \(text)\(above == record ? "" : " hidden by \(above)")")
+      }
+    }
+    for conflict in model.conflicts(device) {
+      lines.append(
+        "conflict of \(conflict.record) \(conflict.field?.rawValue ?? "–") \(conflict.reason.rawValue), lost by \(conflict.losers)"
+      )
+    }
+    if case .profile(let name, let zone) = model.shown(.init(record: HistoryModel.profile, field: .whole), device) {
+      lines.append(line("profile", "", name, zone))
+    } else {
+      lines.append(line("profile", "", "", ""))
+    }
+    for (key, record) in settings.sorted(by: { $0.key < $1.key }) {
+      lines.append("setting \(key): \(text(model, record, .name, device))")
+    }
+    let visible = model.kinds.indices.filter { model.kinds[$0] == .trip && model.isVisible($0, device) }
+    for word in words {
+      let found = visible.filter { record in
+        let texts = [HistoryModel.Field.name, .notes].map { text(model, record, $0, device).folded }
+        return word.folded.split(separator: " ").allSatisfy { part in texts.contains { $0.contains(part) } }
+      }
+      lines.append("trips with “\(word)”: \(found)")
+      lines.append("trips named “\(word)”: \(visible.count { text(model, $0, .name, device) == word })")
+    }
+    return lines.sorted()
+  }
+
+  private func text(
+    _ model: HistoryModel, _ record: Int, _ field: HistoryModel.Field, _ device: Int
+  ) -> String {
+    if case .text(let text) = model.shown(.init(record: record, field: field), device) { text } else { "" }
+  }
+
+  // MARK: A node
+
+  func lines(
+    of node: Node, devices: [DeviceKey], settings: [String], words: [String]
+  ) async throws -> [String] {
+    var lines = try await records(of: node)
+    for deleted in try await node.deleted(Trip.self) { lines.append(trash(line(deleted.record), deleted.hiddenBy)) }
+    for deleted in try await node.deleted(Lodging.self) { lines.append(trash(line(deleted.record), deleted.hiddenBy)) }
+    for deleted in try await node.deleted(Habit.self) { lines.append(trash(line(deleted.record), deleted.hiddenBy)) }
+    for conflict in try await node.conflicts() where Self.isCompared(conflict) {
+      let losers = conflict.losers.compactMap { devices.firstIndex(of: $0.device) }.sorted()
+      lines.append(
+        "conflict of \(number(conflict.record)) \(Self.name(conflict.field) ?? "–") \(conflict.reason.rawValue), lost by \(losers)")
+    }
+    for key in settings {
+      lines.append("setting \(key): \(try await node.value(of: Setting(key, default: "")))")
+    }
+    for word in words {
+      let found = try await node.records(Trip.all.matching(word)).map { number($0.id.uuid) }
+      lines.append("trips with “\(word)”: \(found.compactMap(Int.init).sorted())")
+      lines.append("trips named “\(word)”: \(try await node.count(Trip.all.filter(\.name == word)))")
+    }
+    return lines.sorted()
+  }
+
+  /// Whether the model has the conflict too: the rest of a record is one cell there.
+  private static func isCompared(_ conflict: Conflict) -> Bool {
+    guard conflict.kind != RecordKind(rawValue: "setting") else { return false }
+    return name(conflict.field).map { HistoryModel.Field(rawValue: $0) != nil } ?? true
+  }
+
+  /// The name of a field in the model.
+  private static func name(_ field: String?) -> String? { field == "startDate" ? "createdDate" : field }
+
+  /// The visible records and the profile.
+  func records(of node: Node) async throws -> [String] {
+    let profile = try await node.profile()
+    return try await node.records(Trip.all).map(line) + node.records(Lodging.all).map(line)
+      + node.records(Habit.all).map(line) + [line("profile", "", profile.name, profile.gender)]
+  }
+
+  private func number(_ id: UUID) -> String { numbers[id].map { "\($0)" } ?? id.uuidString }
+
+  private func line(_ trip: Trip) -> String { line("trip", number(trip.id.uuid), trip.name, trip.notes, isDated: trip.createdDate != nil) }
+
+  private func line(_ lodging: Lodging) -> String {
+    line(
+      "lodging", number(lodging.id.uuid), lodging.name, lodging.notes,
+      in: lodging.tripID == .zero ? "0" : number(lodging.tripID.uuid))
+  }
+
+  private func line(_ habit: Habit) -> String { line("habit", number(habit.id.uuid), habit.name, habit.notes, isDated: habit.startDate != nil) }
+
+  private func trash(_ line: String, _ above: RecordReference?) -> String {
+    "trash: \(line)\(above.map { " hidden by \(number($0.id))" } ?? "")"
+  }
+}
+
+extension String {
+  /// The text as searches compare it.
+  fileprivate var folded: String {
+    folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+  }
+}

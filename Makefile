@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
 # Warnings are errors; see CONTRIBUTING.md.
 export WAYMARK_STRICT := 1
@@ -53,7 +53,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= .build-static/release/waymark
 INSTALLED := $(DESTDIR)$(PREFIX)
-PAGES := share/man/man1/waymark.1 share/bash-completion/completions/waymark share/zsh/site-functions/_waymark \
+ZSH_COMPLETIONS ?= share/zsh/site-functions
+PAGES := share/man/man1/waymark.1 share/bash-completion/completions/waymark $(ZSH_COMPLETIONS)/_waymark \
   share/fish/vendor_completions.d/waymark.fish
 
 DOCUMENTS := README.md LICENSE SECURITY.md
@@ -66,7 +67,7 @@ install: ## install it with manual and completions, after static | PREFIX=/usr/l
 	@if command -v strip >/dev/null; then strip $(INSTALLED)/bin/waymark; fi
 	$(BINARY) manual >$(INSTALLED)/share/man/man1/waymark.1
 	$(BINARY) completions bash >$(INSTALLED)/share/bash-completion/completions/waymark
-	$(BINARY) completions zsh >$(INSTALLED)/share/zsh/site-functions/_waymark
+	$(BINARY) completions zsh >$(INSTALLED)/$(ZSH_COMPLETIONS)/_waymark
 	$(BINARY) completions fish >$(INSTALLED)/share/fish/vendor_completions.d/waymark.fish
 	chmod 644 $(addprefix $(INSTALLED)/,$(PAGES))
 	install -m 644 $(DOCUMENTS) $(INSTALLED)/share/doc/waymark
@@ -76,6 +77,12 @@ uninstall: ## remove what install put there; stores and keys stay | PREFIX=/usr/
 	rm -f $(INSTALLED)/bin/waymark $(addprefix $(INSTALLED)/,$(PAGES))
 	rm -f $(addprefix $(INSTALLED)/share/doc/waymark/,$(DOCUMENTS))
 	@rmdir $(INSTALLED)/share/doc/waymark 2>/dev/null || true
+
+deb: static ## build a Debian package of it, in .build-static
+	@.packaging/deb
+
+image: static ## build a container image of it as an OCI archive, in .build-static
+	@.packaging/image
 
 docs: build ## build the documentation of the library with docc | OUT=.build/documentation
 	@Tests/Tools/Docs/run $(OUT)
@@ -110,6 +117,9 @@ test: deps libcrypto ## build and run all tests
 
 service: build ## run a node under a real systemd (needs root)
 	@Tests/Process/Service/run
+
+package-test: deb image ## install the package in two bare Debian systems, and run the image (needs root)
+	@Tests/Process/Packages/run
 
 bonjour: deps ## let two nodes find each other through Avahi only (needs root)
 	@Tests/Process/Bonjour/run

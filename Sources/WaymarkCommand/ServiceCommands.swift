@@ -17,10 +17,14 @@ struct InstallService: TerminalCommand {
     /// The command that shows the node's log.
     let log: String
     let text: String
-    /// The service file; nil if it was only printed.
+    /// The service file that was written; nil if it was only printed, or if a package has installed it.
     let written: String?
+    /// The service file of a package, if that is used.
+    let packaged: String?
     /// Whether the service keeps running while the user is logged out; nil if unknown.
     let lingers: Bool?
+
+    var file: String? { written ?? packaged }
 
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
@@ -31,7 +35,8 @@ struct InstallService: TerminalCommand {
       try container.encode(log, forKey: .log)
       try container.encode(text, forKey: .text)
       try container.encodeIfPresent(written, forKey: .written)
-      if written != nil { try container.encodeIfPresent(lingers, forKey: .lingers) }
+      try container.encodeIfPresent(packaged, forKey: .packaged)
+      if file != nil { try container.encodeIfPresent(lingers, forKey: .lingers) }
     }
   }
 
@@ -39,16 +44,23 @@ struct InstallService: TerminalCommand {
     words: ["service", "install"], summary: "run this node as a service, now and at every login",
     options: [
       .init(
-        flag: "--print", placeholder: "systemd|launchd",
+        flag: "--print", placeholder: "systemd|launchd|package",
         summary: "print the service file; install nothing",
-        type: .words(Service.Manager.allCases.map(\.rawValue)))
+        type: .words(Service.Manager.allCases.map(\.rawValue) + [Self.package]))
     ],
     details: """
       Writes a systemd unit, or a launchd property list on a Mac, for this user and this home, and starts it.
-      Run it again after you update or move the program. See waymark help service.
+      If a package has installed a unit that does the same, that unit is started, and none is written.
+      --print package prints the unit for such a package. It runs the program in /usr/bin, with the default
+      home of each user.
+      Run service install again after you update or move the program. See waymark help service.
       """, exampleArguments: "")
 
+  /// The value of `--print` for the unit of a package.
+  private static let package = "package"
+
   func run(_ run: CommandContext) async throws -> Answer {
+    if print == Self.package { return answer(.packaged) }
     let printed = print.flatMap(Service.Manager.init(rawValue:))
     let service = Service(run, manager: printed ?? .here)
     try service.checkPaths()
@@ -56,16 +68,25 @@ struct InstallService: TerminalCommand {
     let manager = ServiceManager(service)
     try check(service, manager, run.home)
     let file = service.file(environment: run.environment)
+    if service.isCoveredByPackage(environment: run.environment) {
+      // A file of the user takes precedence over that of the package.
+      if FileManager.default.fileExists(atPath: file) { try manager.remove(file, stops: false) }
+      try manager.start(Service.packagedFile)
+      return answer(.packaged, home: service.home, packaged: Service.packagedFile)
+    }
     try ServiceManager.write(service.text, to: file)
     try manager.start(file)
     return answer(service, written: file)
   }
 
-  private func answer(_ service: Service, written: String? = nil) -> Answer {
+  private func answer(
+    _ service: Service, home: String? = nil, written: String? = nil, packaged: String? = nil
+  ) -> Answer {
     Answer(
-      manager: service.manager.rawValue, unit: service.unit, home: service.home, program: service.program,
-      log: service.logCommand, text: service.text, written: written,
-      lingers: written.flatMap { _ in ServiceManager.lingers() })
+      manager: service.manager.rawValue, unit: service.unit, home: home ?? service.home,
+      program: service.program, log: service.logCommand, text: service.text, written: written,
+      packaged: packaged,
+      lingers: (written ?? packaged).flatMap { _ in ServiceManager.lingers() })
   }
 
   /// Throws if the service would fail as soon as it starts.
@@ -93,7 +114,7 @@ struct InstallService: TerminalCommand {
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    guard let file = answer.written else { return rendering.data.text(answer.text) }
+    guard let file = answer.file else { return rendering.data.text(answer.text) }
     rendering.data.line(
       "\(printable(answer.unit)) is installed and running, and starts at every login.", .good)
     rendering.data.pairs([("file", printable(file)), ("log", answer.log)])
@@ -120,6 +141,8 @@ struct UninstallService: TerminalCommand {
     let log: String
     /// The service file that was removed; nil if there was none.
     let removed: String?
+    /// The service file of a package, which was disabled for this user and stays; nil if it was not in use.
+    let disabled: String?
   }
 
   static let syntax = CommandSpec(
@@ -129,16 +152,24 @@ struct UninstallService: TerminalCommand {
   func run(_ run: CommandContext) async throws -> Answer {
     let service = Service(run)
     let file = service.file(environment: run.environment)
+    let manager = ServiceManager(service)
     let isThere = FileManager.default.fileExists(atPath: file)
-    if isThere { try ServiceManager(service).remove(file) }
+    let isPackaged = !isThere && service.usesPackage(manager.state, environment: run.environment)
+    if isThere { try manager.remove(file) } else if isPackaged { try manager.disable() }
     return Answer(
       manager: service.manager.rawValue, unit: service.unit, home: service.home, program: service.program,
-      log: service.logCommand, removed: isThere ? file : nil)
+      log: service.logCommand, removed: isThere ? file : nil,
+      disabled: isPackaged ? Service.packagedFile : nil)
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
+    let done =
+      answer.removed.map { "Removed \(printable($0))." }
+      ?? answer.disabled.map {
+        "Stopped and disabled \(printable(answer.unit)); \($0) belongs to a package and stays."
+      }
     rendering.notes.paragraph(
-      answer.removed.map { "Removed \(printable($0)). The store and the keys were not changed." }
+      done.map { $0 + " The store and the keys were not changed." }
         ?? "No service is installed for this home.")
   }
 }
@@ -170,12 +201,15 @@ struct ShowService: TerminalCommand {
 
   func run(_ run: CommandContext) async throws -> Answer {
     let service = Service(run)
-    let file = service.file(environment: run.environment)
-    let isInstalled = FileManager.default.fileExists(atPath: file)
     let state = ServiceManager(service).state
+    let own = service.file(environment: run.environment)
+    let file =
+      FileManager.default.fileExists(atPath: own)
+      ? own : service.usesPackage(state, environment: run.environment) ? Service.packagedFile : nil
+    let isInstalled = file != nil
     return Answer(
       manager: service.manager.rawValue, unit: service.unit, home: service.home, program: service.program,
-      log: service.logCommand, file: isInstalled ? file : nil, active: isInstalled ? state.active : nil,
+      log: service.logCommand, file: file, active: isInstalled ? state.active : nil,
       enabled: isInstalled ? state.enabled : nil, text: state.text,
       running: ControlClient.isRunning(run.home), next: next(service, isInstalled, state.active))
   }
@@ -230,6 +264,19 @@ extension Service {
     let path = found.first { manager.isExecutableFile(atPath: $0) }
     return path.map { URL(filePath: $0).standardized.path(percentEncoded: false) }
       ?? Bundle.main.executablePath ?? typed
+  }
+
+  /// Whether a package has installed a unit that does what this one would do.
+  fileprivate func isCoveredByPackage(environment: [String: String]) -> Bool {
+    isCovered(
+      byPackagedText: try? String(contentsOfFile: Self.packagedFile, encoding: .utf8),
+      resolvedProgram: URL(filePath: program).resolvingSymlinksInPath().path(percentEncoded: false),
+      userDirectory: environment["HOME"])
+  }
+
+  /// Whether the user has enabled or started the unit of a package for this home.
+  fileprivate func usesPackage(_ state: ServiceManager.State, environment: [String: String]) -> Bool {
+    isCoveredByPackage(environment: environment) && (state.enabled == "enabled" || state.active == "active")
   }
 
   /// Rejects paths with control characters, because a line break would end the line in a unit even if quoted.
@@ -290,7 +337,8 @@ struct ServiceManager {
     switch service.manager {
     case .systemd:
       try demand(["systemctl", "--user", "daemon-reload"], file)
-      try demand(["systemctl", "--user", "enable", service.unit], file)
+      // `enable` would keep a link to the file of a package, or fail because of it.
+      try demand(["systemctl", "--user", "reenable", service.unit], file)
       // `restart` rather than `start`, so that a service that is already running uses the new file.
       try demand(["systemctl", "--user", "restart", service.unit], file)
     case .launchd:
@@ -299,9 +347,11 @@ struct ServiceManager {
     }
   }
 
-  func remove(_ file: String) throws {
+  /// Stops a service at every login and, unless another file replaces this one, now; removes the file.
+  func remove(_ file: String, stops: Bool = true) throws {
     switch service.manager {
-    case .systemd: _ = Helper.run(["systemctl", "--user", "disable", "--now", service.unit])
+    case .systemd:
+      _ = Helper.run(["systemctl", "--user", "disable"] + (stops ? ["--now"] : []) + [service.unit])
     case .launchd: _ = Helper.run(["launchctl", "bootout", domain + "/" + service.unit])
     }
     guard unlink(file) == 0 else {
@@ -312,6 +362,11 @@ struct ServiceManager {
     // Otherwise systemd would keep listing a unit that has failed.
     _ = Helper.run(["systemctl", "--user", "reset-failed", service.unit])
     _ = Helper.run(["systemctl", "--user", "daemon-reload"])
+  }
+
+  /// Stops the service of a package, now and at every login.
+  func disable() throws {
+    try demand(["systemctl", "--user", "disable", "--now", service.unit], Service.packagedFile)
   }
 
   var state: State {
@@ -348,14 +403,14 @@ struct ServiceManager {
     guard outcome.code == nil else {
       throw WaymarkError(
         exitCode: ExitCode.failed, code: .serviceManager,
-        message: "\(file) is written, but `\(typed)` failed\(detail).",
+        message: "\(file) is installed, but `\(typed)` failed\(detail).",
         next: words.contains("restart")
           ? Step(.init(word: service.logCommand)) : "log in as yourself, then \(waymark: "service install")")
     }
     throw WaymarkError(
       exitCode: ExitCode.failed, code: .serviceManager,
       message:
-        "\(file) is written, but there is no \(words[0]) to read it: this system starts services in another way.",
+        "\(file) is installed, but there is no \(words[0]) to read it: this system starts services in another way.",
       next: "have it run \(service.program) --home \(shellWord(service.home)) run")
   }
 }

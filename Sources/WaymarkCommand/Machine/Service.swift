@@ -24,6 +24,26 @@ struct Service: Hashable, Sendable {
   let isUsualHome: Bool
   /// The absolute path of the file with the passphrase of a sealed key.
   var passphraseFile: String?
+  /// Whether the service file belongs to a package and serves every user.
+  private(set) var isPackaged = false
+
+  /// The unit that a package of a Linux distribution installs for all users.
+  static let packaged: Service = {
+    var service = Service(
+      manager: .systemd, program: "/usr/bin/waymark", home: "%h/.local/share/waymark", isUsualHome: true)
+    service.isPackaged = true
+    return service
+  }()
+
+  /// The path where a package installs its unit.
+  static let packagedFile = "/usr/lib/systemd/user/waymark.service"
+
+  /// Whether the installed unit of a package does what this unit would do, so that the user needs none.
+  func isCovered(byPackagedText text: String?, resolvedProgram: String, userDirectory: String?) -> Bool {
+    manager == .systemd && passphraseFile == nil && resolvedProgram == Self.packaged.program
+      && isUsualHome && home == userDirectory.map { $0 + "/.local/share/waymark" }
+      && text == Self.packaged.text
+  }
 
   /// The name of the service: one per home; the default home has the short name.
   var name: String { isUsualHome ? "waymark" : "waymark-" + Self.escaped(home) }
@@ -75,12 +95,18 @@ struct Service: Hashable, Sendable {
   /// A user unit. It forbids only what no node does, as far as a manager without privileges can forbid it. The user's
   /// files stay accessible, because the node performs `waymark backup FILE` and `waymark import FILE`.
   private var systemdUnit: String {
-    let words = [program, "--home", home, "run"].map(Self.quoted).joined(separator: " ")
+    // In the unit of a package, systemd inserts the directory of the user.
+    let home = isPackaged ? "\"\(home)\"" : Self.quoted(home)
+    let words = [Self.quoted(program), Self.quoted("--home"), home, Self.quoted("run")].joined(separator: " ")
+    let origin =
+      isPackaged
+      ? "Installed by the package; `waymark service install` enables it for a user."
+      : "Written by `waymark service install`, removed by `waymark service uninstall`."
     let secret = passphraseFile.map { "Environment=\(Self.quoted("WAYMARK_PASSPHRASE_FILE=" + $0))\n" } ?? ""
     return """
-      # Written by `waymark service install`, removed by `waymark service uninstall`.
+      # \(origin)
       [Unit]
-      Description=Waymark, trips and habits on all your devices\(isUsualHome ? "" : " (\(Self.plain(home)))")
+      Description=Waymark, trips and habits on all your devices\(isUsualHome ? "" : " (\(Self.plain(self.home)))")
       Documentation=man:waymark(1)
 
       [Service]

@@ -270,7 +270,8 @@ struct HelpTopic {
         waymark service                      show whether it is running, and its status
         waymark service uninstall            remove it; the store and keys are kept
       On Linux this is a systemd user unit, on a Mac a launchd agent. Each --home has its own service.
-      service install --print systemd shows the unit without installing it. The system's own tools work too:
+      service install --print systemd shows the unit without installing it. The Debian package has installed a
+      unit already, which service install enables for you, except with another home or a passphrase. The system's own tools work too:
         systemctl --user status waymark      its status; likewise restart, stop, start
         journalctl --user -u waymark         its log; add -p warning to see only problems
         loginctl enable-linger               keep it running while you are logged out

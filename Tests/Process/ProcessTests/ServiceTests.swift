@@ -165,7 +165,7 @@ import Wire
     #expect(text.contains("\"--home\" \"\(alice.home)\" \"run\""))
     #expect(
       asked().filter { !$0.contains("show") }
-        == ["--user daemon-reload", "--user enable \(unit)", "--user restart \(unit)"])
+        == ["--user daemon-reload", "--user reenable \(unit)", "--user restart \(unit)"])
     // A second install writes it again.
     #expect(try await service("install").code == 0)
 

@@ -84,6 +84,41 @@ struct MachineTests {
     #expect(unit.contains("Type=notify") && unit.contains("NoNewPrivileges=yes"))
   }
 
+  @Test func `the unit of a package serves the default home of every user`() {
+    let text = Service.packaged.text
+    #expect(text.contains(#"ExecStart="/usr/bin/waymark" "--home" "%h/.local/share/waymark" "run""#))
+    #expect(text.contains("Description=Waymark, trips and habits on all your devices\n"))
+    // All other lines are those of a unit that is written for one user.
+    let own = Service(
+      manager: .systemd, program: "/usr/bin/waymark", home: "/home/ada/.local/share/waymark",
+      isUsualHome: true)
+    func lines(_ text: String) -> [Substring] {
+      text.split(separator: "\n").filter { !$0.hasPrefix("ExecStart=") }.dropFirst().map(\.self)
+    }
+    #expect(lines(own.text) == lines(text))
+  }
+
+  @Test func `a user needs a unit unless that of a package does the same`() {
+    func isCovered(
+      home: String = "/home/ada/.local/share/waymark", isUsualHome: Bool = true, secret: String? = nil,
+      manager: Service.Manager = .systemd, program: String = "/usr/bin/waymark",
+      text: String? = Service.packaged.text
+    ) -> Bool {
+      var service = Service(
+        manager: manager, program: "/bin/waymark", home: home, isUsualHome: isUsualHome)
+      service.passphraseFile = secret
+      return service.isCovered(byPackagedText: text, resolvedProgram: program, userDirectory: "/home/ada")
+    }
+    #expect(isCovered())
+    #expect(!isCovered(home: "/srv/waymark", isUsualHome: false))
+    #expect(!isCovered(home: "/home/ada/data/waymark"), "XDG_DATA_HOME is set, which systemd need not know")
+    #expect(!isCovered(secret: "/home/ada/passphrase"))
+    #expect(!isCovered(manager: .launchd))
+    #expect(!isCovered(program: "/usr/local/bin/waymark"))
+    #expect(!isCovered(text: nil))
+    #expect(!isCovered(text: Service.packaged.text + "# edited"))
+  }
+
   @Test func `special characters of a property list in a path are escaped`() throws {
     let text = service(.launchd, home: "/tmp/<a>&b").text
     let list = try PropertyListSerialization.propertyList(from: Data(text.utf8), format: nil)

@@ -1,13 +1,13 @@
-package import Foundation
+package import Platform
 
 /// Times in the form that people read.
 package struct TimeText: Sendable {
   /// Milliseconds since 1970.
   package let now: Int64
   /// The reader's zone.
-  package let zone: TimeZone
+  package let zone: Zone
 
-  package init(now: Int64, zone: TimeZone = .current) {
+  package init(now: Int64, zone: Zone = .current) {
     self.now = now
     self.zone = zone
   }
@@ -26,15 +26,6 @@ package struct TimeText: Sendable {
     let days = daysSince1970(year: year, month: month, day: day)
     let seconds = ((days * 24 + hour) * 60 + minute - sign * offset) * 60 + second
     return seconds * 1_000 + fraction
-  }
-
-  private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let year = month <= 2 ? year - 1 : year
-    let era = (year >= 0 ? year : year - 399) / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return era * 146_097 + dayOfEra - 719_468
   }
 
   /// Returns a duration as text: `4 s`, `2 h`, `3 d 4 h`.
@@ -92,20 +83,39 @@ package struct TimeText: Sendable {
   }
 
   private func parts(_ moment: Int64) -> (day: String, time: String) {
-    var seconds = time_t(
-      moment / 1_000 + Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment) / 1_000))))
+    let parts = Self.parts(moment, zone)
+    return (parts.day, String(parts.clock.prefix(5)))
+  }
+
+  /// Returns the day, the time of day with seconds, and the offset in seconds.
+  private static func parts(_ moment: Int64, _ zone: Zone) -> (day: String, clock: String, offset: Int) {
+    let offset = zone.offset(at: moment / 1_000)
+    var seconds = time_t(moment / 1_000 + Int64(offset))
     var fields = tm()
     gmtime_r(&seconds, &fields)
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
     return (
       "\(fields.tm_year + 1_900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))",
-      "\(two(fields.tm_hour)):\(two(fields.tm_min))"
+      "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec))", offset
     )
   }
 
+  private static func two(_ number: some BinaryInteger) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  /// Returns the time of a line of the log: `2026-05-03T15:00:07+02:00`.
+  static func log(_ moment: Int64, _ zone: Zone) -> String {
+    let parts = parts(moment, zone)
+    let minutes = abs(parts.offset) / 60
+    let sign = parts.offset < 0 ? "-" : "+"
+    let offset = parts.offset == 0 ? "Z" : "\(sign)\(two(minutes / 60)):\(two(minutes % 60))"
+    return "\(parts.day)T\(parts.clock)\(offset)"
+  }
+
+  /// Returns the same without the day and the offset: `15:00:07`.
+  static func logClock(_ moment: Int64, _ zone: Zone) -> String { parts(moment, zone).clock }
+
   /// Returns the day and time in UTC: `2026-11-26 20:57 UTC`.
   package func utc(_ moment: Int64) -> String {
-    let parts = TimeText(now: now, zone: .gmt).parts(moment)
+    let parts = TimeText(now: now, zone: .utc).parts(moment)
     return "\(parts.day) \(parts.time) UTC"
   }
 

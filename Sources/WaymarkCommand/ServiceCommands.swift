@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import Waymark
 import WaymarkCare
 
@@ -229,7 +229,7 @@ extension Service {
       }
     let path = found.first { manager.isExecutableFile(atPath: $0) }
     return path.map { URL(filePath: $0).standardized.path(percentEncoded: false) }
-      ?? Bundle.main.executablePath ?? typed
+      ?? programPath ?? typed
   }
 
   /// Rejects paths with control characters, because a line break would end the line in a unit even if quoted.

@@ -286,6 +286,7 @@ let package = Package(
       "CommandTests",
       [
         "Console", "Control", "Exchange", "JSONDocument", "Model", "NodeOperations", "NodeRuntime",
+        "Platform",
         "Processes", "Replication", "Waymark", "WaymarkCare", "WaymarkCommand", "Wire",
       ]),
     tests(

@@ -14,17 +14,44 @@ package struct TimeText: Sendable {
 
   /// Returns the milliseconds since 1970 for an RFC 3339 string; nil if the string is not in that format.
   package static func moment(_ text: String) -> Int64? {
-    let pattern =
-      #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))/#
-    guard let match = text.wholeMatch(of: pattern)?.output,
-      let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
-      let hour = Int64(match.4), let minute = Int64(match.5), let second = Int64(match.6)
+    let text = Array(text.utf8)
+    func number(_ range: Range<Int>) -> Int64? {
+      guard range.upperBound <= text.count else { return nil }
+      var value: Int64 = 0
+      for byte in text[range] {
+        guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+        value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+      }
+      return value
+    }
+    func has(_ letters: String, at index: Int) -> Bool {
+      index < text.count && letters.utf8.contains(text[index])
+    }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+      let hour = number(11..<13),
+      let minute = number(14..<16), let second = number(17..<19),
+      has("-", at: 4), has("-", at: 7), has("Tt ", at: 10), has(":", at: 13), has(":", at: 16)
     else { return nil }
-    let fraction = match.7.flatMap { Int64(($0 + "000").prefix(3)) } ?? 0
-    let offset = (match.9.flatMap { Int64($0) } ?? 0) * 60 + (match.10.flatMap { Int64($0) } ?? 0)
-    let sign: Int64 = match.8 == "-" ? -1 : 1
+    // The length of the fraction with its point.
+    let length =
+      has(".", at: 19) ? text[20...].prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }.count + 1 : 0
+    guard length != 1, length <= 10, let digits = number(19 + min(length, 1)..<19 + min(length, 4)) else {
+      return nil
+    }
+    let fraction = digits * [1, 1, 100, 10, 1][min(length, 4)]
+    let end = 19 + length
+    var offset: Int64 = 0
+    if has("+-", at: end) {
+      guard let hours = number(end + 1..<end + 3), has(":", at: end + 3),
+        let minutes = number(end + 4..<end + 6),
+        text.count == end + 6
+      else { return nil }
+      offset = (hours * 60 + minutes) * (has("-", at: end) ? -1 : 1)
+    } else {
+      guard has("Zz", at: end), text.count == end + 1 else { return nil }
+    }
     let days = daysSince1970(year: year, month: month, day: day)
-    let seconds = ((days * 24 + hour) * 60 + minute - sign * offset) * 60 + second
+    let seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second
     return seconds * 1_000 + fraction
   }
 

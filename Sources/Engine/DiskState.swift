@@ -116,7 +116,7 @@ extension Replicator {
 
   private func shrinkLog() {
     guard isOpen else { return }
-    do { try store.checkpoint(isShrinking: true) } catch where isBrokenStore(error) {
+    do { try store.checkpoint(isShrinking: true) } catch  where isBrokenStore(error) {
       storeFailed(error)
     } catch {
       // A full disk may have no room for the checkpoint either, and an open reader blocks the checkpoint.

@@ -29,7 +29,7 @@ package struct UnsentLogs {
   /// Saves the entries, unless the disk is full. All other errors are thrown, because after them it is unknown what is
   /// durable.
   func saveIfRoom(_ store: Store) throws {
-    do { try save(store) } catch where isNoRoom(error) {}
+    do { try save(store) } catch  where isNoRoom(error) {}
   }
 
   /// Parses one line per log: device, incarnation, lane, sequence, id.

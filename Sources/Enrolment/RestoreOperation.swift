@@ -95,7 +95,7 @@ public struct RestoreOperation: Sendable {
       return try await carryOut(isConfirmed, isPreview, progress)
     } catch let error as WaymarkError {
       throw WaymarkError.opening(home, error)
-    } catch where isNoRoom(error) || isLostWrite(error) {
+    } catch  where isNoRoom(error) || isLostWrite(error) {
       throw WaymarkError.opening(home, error)
     }
   }

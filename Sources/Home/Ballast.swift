@@ -113,7 +113,7 @@ extension Home {
     guard hasStore else { throw WaymarkError.noStore(self) }
     do {
       return try Store(path: store, adding: apps, isLocked: isLocked)
-    } catch where isNoRoom(error) {
+    } catch  where isNoRoom(error) {
       Ballast(self).release()
       return try Store(path: store, adding: apps, isLocked: isLocked)
     }

@@ -64,7 +64,7 @@ extension Zone {
     #if canImport(Darwin)
       Zone(TimeZone.current)
     #else
-      ZoneFiles.shared.current
+      ZoneFiles.shared.zone(ofVariable: getenv("TZ").map { String(cString: $0) })
     #endif
   }
 }

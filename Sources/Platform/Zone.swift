@@ -77,14 +77,27 @@ extension Zone {
   /// Parses a name that states an offset, in the forms that Foundation knows: `GMT+2`, `UTC-03`, `GMT+0530`, `GMT+05:30`.
   /// Nil for other names.
   init?(offsetName name: String) {
-    guard let match = name.wholeMatch(of: /(?:GMT|UTC)([+-])(\d\d?)(?::?(\d\d))?/)?.output,
-      let hours = Int(match.2), let minutes = match.3.map({ Int($0) ?? 60 }) ?? .some(0), hours <= 18,
-      minutes < 60
+    guard name.hasPrefix("GMT") || name.hasPrefix("UTC") else { return nil }
+    var digits = Array(name.utf8.dropFirst(3))
+    guard let sign = digits.first, "+-".utf8.contains(sign) else { return nil }
+    digits.removeFirst()
+    // A colon is between two hours and two minutes.
+    if let colon = digits.firstIndex(of: UInt8(ascii: ":")) {
+      guard colon == digits.count - 3, colon > 0 else { return nil }
+      digits.remove(at: colon)
+      if colon == 1 { digits.insert(UInt8(ascii: "0"), at: 0) }
+    }
+    guard [1, 2, 4].contains(digits.count),
+      digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+      let number = Int(String(decoding: digits, as: UTF8.self))
     else { return nil }
+    let (hours, minutes) = digits.count == 4 ? (number / 100, number % 100) : (number, 0)
+    guard hours <= 18, minutes < 60 else { return nil }
     func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
     let seconds = hours * 3_600 + minutes * 60
+    let mark = sign == UInt8(ascii: "-") ? "-" : "+"
     self.init(
-      name: seconds == 0 ? "GMT" : "GMT\(match.1)\(two(hours))\(two(minutes))",
-      seconds: match.1 == "-" ? -seconds : seconds)
+      name: seconds == 0 ? "GMT" : "GMT\(mark)\(two(hours))\(two(minutes))",
+      seconds: sign == UInt8(ascii: "-") ? -seconds : seconds)
   }
 }

@@ -28,12 +28,21 @@ final class ZoneFiles: Sendable {
 
   private static let nameMax = 64
 
+  private static func isPartOfName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "_+-/".utf8.contains(byte)
+    }
+  }
+
   /// Names come from files and users, so that paths are rejected, and also what `zoneinfo` has besides zones: the names of
   /// all zones begin with a capital letter.
   private func read(_ name: String) -> Zone? {
-    guard name.utf8.count <= Self.nameMax, !name.contains(".."),
-      name.wholeMatch(of: /[A-Z][A-Za-z0-9_+\/-]*/) != nil,
-      let file = TimeZoneFile(content(of: "\(folder)/\(name)"))
+    guard name.utf8.count <= Self.nameMax, let first = name.utf8.first,
+      UInt8(ascii: "A")...UInt8(ascii: "Z") ~= first,
+      name.utf8.allSatisfy(Self.isPartOfName), let file = TimeZoneFile(content(of: "\(folder)/\(name)"))
     else { return nil }
     return Zone(name: name, file: file)
   }
@@ -53,11 +62,11 @@ final class ZoneFiles: Sendable {
     return []
   }
 
-  /// The zone of the variable `TZ` if it names one, or of the system's link.
-  var current: Zone {
-    if let name = getenv("TZ"), let zone = zone(named: Self.name(inPath: String(cString: name))) {
-      return zone
-    }
+  /// The zone that this machine is set to; UTC if that is none with a name.
+  ///
+  /// - Parameter variable: the value of `TZ`, which counts if it names a zone.
+  func zone(ofVariable variable: String?) -> Zone {
+    if let variable, let zone = zone(named: Self.name(inPath: variable)) { return zone }
     let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: local)) ?? ""
     return zone(named: Self.name(inPath: link)) ?? .utc
   }
@@ -65,6 +74,8 @@ final class ZoneFiles: Sendable {
   /// Returns the name of the zone that a path or `TZ` leads to: `Europe/Rome` for `:/usr/share/zoneinfo/Europe/Rome`.
   private static func name(inPath path: String) -> String {
     let path = path.drop { $0 == ":" }
-    return path.firstRange(of: "zoneinfo/").map { String(path[$0.upperBound...]) } ?? String(path)
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard let folder = parts.lastIndex(of: "zoneinfo") else { return String(path) }
+    return parts[(folder + 1)...].joined(separator: "/")
   }
 }

@@ -28,7 +28,7 @@ struct CommandRun: Sendable {
     do {
       home = try Home.resolve(
         flag: invocation.options.home, environment: environment, passphrases: passphrases.source)
-    } catch where Self.withoutHome.contains(invocation.words) {
+    } catch  where Self.withoutHome.contains(invocation.words) {
       home = Home(path: "/nonexistent")
     }
   }

@@ -34,7 +34,7 @@ package struct DeepCheck: Sendable {
           })
         return report
       }
-    } catch where isNoRoom(error) {
+    } catch  where isNoRoom(error) {
       throw WaymarkError.failed(
         .diskFull,
         "The disk of \(home.path) has no room for a second copy of the tables; nothing was changed.",

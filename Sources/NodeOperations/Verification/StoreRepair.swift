@@ -53,7 +53,7 @@ extension DeepCheck {
     guard found.isRepairable, !found.isRestorable else { return outcome }
     do {
       try Store(path: home.store, refolds: true, isLocked: true).rest()
-    } catch where !isNoRoom(error) {
+    } catch  where !isNoRoom(error) {
       throw WaymarkError.failed(
         .store, "The store in \(home.path) can't be repaired: \(error).",
         next: home.restoreAdvice(now: systemWall()))

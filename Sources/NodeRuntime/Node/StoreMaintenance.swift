@@ -108,7 +108,7 @@ package final class StoreMaintenance {
   func restBeforeClosing() {
     do {
       try store.rest()
-    } catch where isBrokenStore(error) {
+    } catch  where isBrokenStore(error) {
       store.leaveLogOnClose()
       home.markSuspect()
       logger.error("store", "can't checkpoint before closing: \(error)")
@@ -146,7 +146,7 @@ package final class StoreMaintenance {
   private func tidy(_ body: (Store) throws -> Void) {
     do {
       try body(store)
-    } catch where isBrokenStore(error) {
+    } catch  where isBrokenStore(error) {
       replicator.storeFailed(error)
     } catch {
       logger.warning("store", "checkpoint failed, retrying after the next change: \(error)")

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth footprint format lint vectors clean
 
 # Warnings are errors; see CONTRIBUTING.md.
 export WAYMARK_STRICT := 1
@@ -45,8 +45,16 @@ build: deps ## build everything with debug information
 release: deps ## build the optimised .build/release/waymark
 	swift build -c release --product waymark
 
-static: deps ## build one that runs without Swift, in .build-static
-	swift build -c release --product waymark --static-swift-stdlib --scratch-path .build-static
+# Sections and functions that nothing uses are left out, equal functions are kept once, and relative relocations are
+# packed, which needs glibc 2.36 or later. `.ci/static-libraries` says what the folder of libraries is for.
+STATIC_LIBRARIES := $(CURDIR)/.build-static/libraries
+STATIC_LINK := --gc-sections --icf=all --no-export-dynamic -z pack-relative-relocs
+
+static: deps ## build one that needs only the C library, in .build-static
+	.ci/static-libraries $(STATIC_LIBRARIES)
+	swift build -c release --product waymark --static-swift-stdlib --scratch-path .build-static \
+	  $(addprefix -Xswiftc ,-use-ld=lld -resource-dir $(STATIC_LIBRARIES) -Xclang-linker -static-libgcc) \
+	  $(addprefix -Xlinker ,$(STATIC_LINK))
 
 # The usual variables of packagers: PREFIX is the destination, DESTDIR a prefix for staging.
 PREFIX ?= /usr/local
@@ -249,6 +257,10 @@ growth: release ## measure how they grow with records, authors and nodes | ONLY=
 	@bin="$$(swift build -c release --show-bin-path)"; "$$bin/Bench" growth --waymark "$$bin/waymark" \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(RECORDS),--records $(RECORDS)) $(if $(AUTHORS),--authors $(AUTHORS)) \
 	  $(if $(NODES),--nodes $(NODES)) $(if $(HOP),--hop $(HOP)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(REPORT),--report $(REPORT))
+
+footprint: ## compare size, start and memory of the static program with Syncthing | LIMITS=--limits (fails if exceeded)
+	@test -x $(BINARY) || { echo '$(BINARY) does not exist. Next: make static' >&2; exit 1; }
+	@python3 Tests/Tools/Yardsticks/footprint.py $(BINARY) $(LIMITS)
 
 ##@ Maintain
 

@@ -149,8 +149,8 @@ let package = Package(
       dependencies: ["CServiceDiscovery", "Platform", "Wire", "Membership", "Transport"],
       swiftSettings: common + [.define("Bonjour", .when(platforms: [.macOS, .iOS]))],
       linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux], traits: ["Bonjour"]))]),
-    shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
-    shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Reasons", "Records", "SQLite"]),
+    shell("PageServer", ["Platform", "Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
+    shell("Exchange", ["Platform", "Wire", "FileFormat", "JSONDocument", "Reasons", "Records", "SQLite"]),
     pure("Reasons", []),
     shell("Console", ["Platform", "JSONDocument", "Reasons"]),
     shell(
@@ -163,19 +163,24 @@ let package = Package(
     shell(
       "Model",
       [
-        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Records", "LogStorage",
+        "Platform", "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Records",
+        "LogStorage",
         "RecordTables", "Storage", "Exchange", "Home", "Reasons",
       ]),
     shell(
       "ChangeHistory",
       [
-        "Wire", "JSONDocument", "Replication", "Records", "LogStorage", "RecordTables", "Storage", "Home",
+        "Platform", "Wire", "JSONDocument", "Replication", "Records", "LogStorage", "RecordTables", "Storage",
+        "Home",
         "Reasons",
         "Model",
       ]),
     shell(
       "ImportExport",
-      ["Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Exchange", "Home", "Reasons"]),
+      [
+        "Platform", "Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Exchange",
+        "Home", "Reasons",
+      ]),
     shell(
       "Enrolment",
       [
@@ -195,7 +200,8 @@ let package = Package(
     shell(
       "NodeOperations",
       [
-        "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication", "Records",
+        "Platform", "Wire", "FileFormat", "FileStore", "Sodium", "Purchases", "Membership", "Replication",
+        "Records",
         "LogStorage", "RecordTables", "Storage", "Backups", "Verification", "Engine", "Transport", "Home",
         "Reasons",
         "Model", "ChangeHistory", "ImportExport", "Enrolment",
@@ -210,23 +216,28 @@ let package = Package(
       ]),
     shell(
       "WaymarkKinds",
-      ["Wire", "Records", "Model", "NodeRuntime", "Waymark"]),
+      ["Platform", "Wire", "Records", "Model", "NodeRuntime", "Waymark"]),
     shell(
       "WaymarkCare",
       [
-        "Wire", "Membership", "Replication", "Records", "Storage", "Backups", "Engine", "Home", "Model",
+        "Platform", "Wire", "Membership", "Replication", "Records", "Storage", "Backups", "Engine", "Home",
+        "Model",
         "ChangeHistory", "Enrolment", "NodeRuntime", "NodeOperations", "Reasons", "Waymark", "WaymarkKinds",
       ]),
     shell(
       "WaymarkFiles",
       [
-        "Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Engine", "Home", "Model",
+        "Platform", "Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Engine", "Home",
+        "Model",
         "ImportExport", "NodeRuntime", "NodeOperations", "WaymarkKinds",
       ]),
     shell("WaymarkModels", ["ChangeHistory", "Waymark"]),
     shell(
       "WaymarkPage",
-      ["HTTP", "JSONDocument", "Records", "Model", "Waymark", "WaymarkKinds", "WaymarkCare", "WaymarkFiles"],
+      [
+        "Platform", "HTTP", "JSONDocument", "Records", "Model", "Waymark", "WaymarkKinds", "WaymarkCare",
+        "WaymarkFiles",
+      ],
       resources: [
         .embedInCode("Resources/page.html"), .embedInCode("Resources/page.css"),
         .embedInCode("Resources/page.js"),
@@ -241,7 +252,8 @@ let package = Package(
     shell(
       "WaymarkTesting",
       [
-        "Sodium", "Wire", "JSONDocument", "SecureChannel", "X509", "Purchases", "Membership", "Replication",
+        "Platform", "Sodium", "Wire", "JSONDocument", "SecureChannel", "X509", "Purchases", "Membership",
+        "Replication",
         "Transport", "Model", "Enrolment", "NodeRuntime", "Waymark", "WaymarkCare",
       ]),
     shell(
@@ -258,7 +270,8 @@ let package = Package(
       ],
       swiftSettings: common),
     .executableTarget(
-      name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
+      name: "SimulatorCommand", dependencies: ["Platform", "JSONDocument", "Simulation"],
+      swiftSettings: common),
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "JSONDocument", "Exchange"], path: "examples/demo",
       swiftSettings: common),
@@ -273,6 +286,7 @@ let package = Package(
       "CommandTests",
       [
         "Console", "Control", "Exchange", "JSONDocument", "Model", "NodeOperations", "NodeRuntime",
+        "Platform",
         "Processes", "Replication", "Waymark", "WaymarkCare", "WaymarkCommand", "Wire",
       ]),
     tests(

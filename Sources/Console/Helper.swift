@@ -1,4 +1,3 @@
-import Foundation
 import Platform
 
 /// Runs other programs of the system, such as `systemctl`.

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// Why no line was typed.
 package enum HiddenLineError: Error {

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Synchronization
 
 /// Handlers for Ctrl-C and other signals that end the process.
@@ -102,7 +102,7 @@ package enum Interrupts {
     _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) | O_NONBLOCK)
     signalWriter = ends[1]
     let reader = ends[0]
-    Thread.detachNewThread { listen(reader) }
+    startThread { listen(reader) }
     return true
   }()
 

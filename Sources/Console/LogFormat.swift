@@ -1,4 +1,4 @@
-package import Foundation
+package import Platform
 import JSONDocument
 import Reasons
 
@@ -47,17 +47,17 @@ package enum LogFormat: String, CaseIterable, Sendable {
   ///   - isTerminal: whether a person is watching, so that the date is left out.
   package func line(
     _ level: String, priority: Int, _ area: String, _ message: String, now: Int64, isTerminal: Bool = false,
-    zone: TimeZone = .current
+    zone: Zone = .current
   ) -> String {
     switch self {
     case .text:
-      let time = isTerminal ? LogTime.clock(now, zone) : LogTime.full(now, zone)
+      let time = isTerminal ? TimeText.logClock(now, zone) : TimeText.log(now, zone)
       return "\(time) \(level.padded(to: 7)) \(area.padded(to: 9)) \(printable(message))"
     case .journal:
       return "<\(priority)>\(area): \(printable(message))"
     case .json:
       let line: JSON = [
-        "type": "log", "time": .string(LogTime.full(now, zone)), "level": .string(level),
+        "type": "log", "time": .string(TimeText.log(now, zone)), "level": .string(level),
         "area": .string(area), "message": .string(message),
       ]
       return line.text(.line)
@@ -86,21 +86,5 @@ package struct FileNumber: Hashable, Sendable {
     let parts = journal.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let device = UInt64(parts[0]), let number = UInt64(parts[1]) else { return nil }
     self.init(device: device, number: number)
-  }
-}
-
-/// The time of a line of the log.
-private enum LogTime {
-  /// `2026-05-03T15:00:07+02:00`
-  static func full(_ now: Int64, _ zone: TimeZone) -> String {
-    let date = Date(timeIntervalSince1970: Double(now) / 1_000)
-    return date.formatted(
-      Date.ISO8601FormatStyle(timeZone: zone).year().month().day().timeZone(separator: .colon)
-        .time(includingFractionalSeconds: false))
-  }
-
-  /// `15:00:07`
-  static func clock(_ now: Int64, _ zone: TimeZone) -> String {
-    String(full(now, zone).dropFirst(11).prefix(8))
   }
 }

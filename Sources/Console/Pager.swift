@@ -1,4 +1,3 @@
-import Foundation
 import Platform
 
 /// Shows long output page by page, with the program that the user chose.
@@ -10,7 +9,7 @@ package struct Pager: Sendable {
   /// Creates the pager that `WAYMARK_PAGER` or `PAGER` names, or `less`. Nil if it is off, or is `cat`.
   package init?(_ environment: [String: String], isOff: Bool) {
     let named = environment["WAYMARK_PAGER"] ?? environment["PAGER"] ?? "less"
-    let command = named.trimmingCharacters(in: .whitespaces)
+    let command = named.trimmed
     guard !isOff, !command.isEmpty, command != "cat", environment["TERM"] != "dumb" else { return nil }
     self.command = command
     // F ends less if the text fits on one screen, R shows colours, and X keeps the text on the screen afterwards.
@@ -26,19 +25,33 @@ package struct Pager: Sendable {
     let before = signal(SIGINT, SIG_IGN)
     defer { signal(SIGINT, before) }
     // The user may leave before all of it is read; the rest is not written then.
-    try? input.write(contentsOf: Data(text.utf8))
-    try? input.close()
+    writeAll(text, to: input)
+    close(input)
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     // The shell exits with these if it found no such program or could not run it.
     return ![126, 127].contains(status >> 8 & 0xFF)
   }
 
-  /// Starts the pager in the process group of the terminal's foreground, in which alone it may read keys. Foundation
-  /// would start it in a group of its own.
-  private func start() -> (process: pid_t, input: FileHandle)? {
-    let pipe = Pipe()
-    let (reader, writer) = (pipe.fileHandleForReading, pipe.fileHandleForWriting)
+  private func writeAll(_ text: String, to descriptor: Int32) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { bytes in
+        uninterrupted { Platform.write(descriptor, bytes.baseAddress, bytes.count) }
+      }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Starts the pager in the process group of the terminal's foreground, in which alone it may read keys.
+  ///
+  /// - Returns: the process and the descriptor of its input.
+  private func start() -> (process: pid_t, input: Int32)? {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { return nil }
+    let (reader, writer) = (ends[0], ends[1])
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var (actions, attributes) = spawnValues()
     posix_spawn_file_actions_init(&actions)
     posix_spawnattr_init(&attributes)
@@ -46,8 +59,8 @@ package struct Pager: Sendable {
       posix_spawn_file_actions_destroy(&actions)
       posix_spawnattr_destroy(&attributes)
     }
-    posix_spawn_file_actions_adddup2(&actions, reader.fileDescriptor, STDIN_FILENO)
-    posix_spawn_file_actions_addclose(&actions, writer.fileDescriptor)
+    posix_spawn_file_actions_adddup2(&actions, reader, STDIN_FILENO)
+    posix_spawn_file_actions_addclose(&actions, writer)
     // This process ignores broken pipes; the pager and what it runs must not inherit that.
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -61,9 +74,10 @@ package struct Pager: Sendable {
     defer { for text in arguments + variables { free(text) } }
     var process: pid_t = 0
     guard posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables) == 0 else {
+      for end in ends { close(end) }
       return nil
     }
-    try? reader.close()
+    close(reader)
     return (process, writer)
   }
 

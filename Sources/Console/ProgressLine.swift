@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// A line on the terminal that shows what a command is waiting for. It appears after a second and disappears before
 /// anything else is written; a pipe or a file never receives it.

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// A QR code as lines of text for a terminal.
 package struct QRText {

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Synchronization
 
 /// The alternate screen of a terminal, which is redrawn in place. Leaving it restores the previous content.

@@ -1,4 +1,3 @@
-import Foundation
 import Platform
 
 /// Reports the state of the program to systemd, in datagrams to the socket that `NOTIFY_SOCKET` names, as

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 package import Reasons
 
 /// The output of the command line: data goes to standard output, everything else to standard error.
@@ -83,7 +83,7 @@ package struct Terminal: Sendable {
     TransientLine.clear()
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
       if count > 0 {
         rest = rest.dropFirst(count)
       } else if count == 0 || errno == EAGAIN {
@@ -143,7 +143,7 @@ package struct Terminal: Sendable {
   package func confirms(_ question: String) -> Bool {
     transient(wrapped(question + " [y/N]", width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
     guard let answer = TransientLine.away(during: { readLine() }) else { return false }
-    return ["y", "yes"].contains(answer.trimmingCharacters(in: .whitespaces).lowercased())
+    return ["y", "yes"].contains(answer.trimmed.lowercased())
   }
 
   /// Asks the user to type a word; anything else counts as no.
@@ -156,7 +156,7 @@ package struct Terminal: Sendable {
 
   /// Whether a typed line is the word that was asked for, as it was shown.
   static func isWord(_ word: String, _ line: String) -> Bool {
-    let typed = line.trimmingCharacters(in: .whitespaces)
-    return typed == word || typed == printable(word).trimmingCharacters(in: .whitespaces)
+    let typed = line.trimmed
+    return typed == word || typed == printable(word).trimmed
   }
 }

@@ -1,40 +1,58 @@
-package import Foundation
+package import Platform
 
 /// Times in the form that people read.
 package struct TimeText: Sendable {
   /// Milliseconds since 1970.
   package let now: Int64
   /// The reader's zone.
-  package let zone: TimeZone
+  package let zone: Zone
 
-  package init(now: Int64, zone: TimeZone = .current) {
+  package init(now: Int64, zone: Zone = .current) {
     self.now = now
     self.zone = zone
   }
 
   /// Returns the milliseconds since 1970 for an RFC 3339 string; nil if the string is not in that format.
   package static func moment(_ text: String) -> Int64? {
-    let pattern =
-      #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))/#
-    guard let match = text.wholeMatch(of: pattern)?.output,
-      let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
-      let hour = Int64(match.4), let minute = Int64(match.5), let second = Int64(match.6)
+    let text = Array(text.utf8)
+    func number(_ range: Range<Int>) -> Int64? {
+      guard range.upperBound <= text.count else { return nil }
+      var value: Int64 = 0
+      for byte in text[range] {
+        guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+        value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+      }
+      return value
+    }
+    func has(_ letters: String, at index: Int) -> Bool {
+      index < text.count && letters.utf8.contains(text[index])
+    }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+      let hour = number(11..<13),
+      let minute = number(14..<16), let second = number(17..<19),
+      has("-", at: 4), has("-", at: 7), has("Tt ", at: 10), has(":", at: 13), has(":", at: 16)
     else { return nil }
-    let fraction = match.7.flatMap { Int64(($0 + "000").prefix(3)) } ?? 0
-    let offset = (match.9.flatMap { Int64($0) } ?? 0) * 60 + (match.10.flatMap { Int64($0) } ?? 0)
-    let sign: Int64 = match.8 == "-" ? -1 : 1
+    // The length of the fraction with its point.
+    let length =
+      has(".", at: 19) ? text[20...].prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }.count + 1 : 0
+    guard length != 1, length <= 10, let digits = number(19 + min(length, 1)..<19 + min(length, 4)) else {
+      return nil
+    }
+    let fraction = digits * [1, 1, 100, 10, 1][min(length, 4)]
+    let end = 19 + length
+    var offset: Int64 = 0
+    if has("+-", at: end) {
+      guard let hours = number(end + 1..<end + 3), has(":", at: end + 3),
+        let minutes = number(end + 4..<end + 6),
+        text.count == end + 6
+      else { return nil }
+      offset = (hours * 60 + minutes) * (has("-", at: end) ? -1 : 1)
+    } else {
+      guard has("Zz", at: end), text.count == end + 1 else { return nil }
+    }
     let days = daysSince1970(year: year, month: month, day: day)
-    let seconds = ((days * 24 + hour) * 60 + minute - sign * offset) * 60 + second
+    let seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second
     return seconds * 1_000 + fraction
-  }
-
-  private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let year = month <= 2 ? year - 1 : year
-    let era = (year >= 0 ? year : year - 399) / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return era * 146_097 + dayOfEra - 719_468
   }
 
   /// Returns a duration as text: `4 s`, `2 h`, `3 d 4 h`.
@@ -92,20 +110,39 @@ package struct TimeText: Sendable {
   }
 
   private func parts(_ moment: Int64) -> (day: String, time: String) {
-    var seconds = time_t(
-      moment / 1_000 + Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment) / 1_000))))
+    let parts = Self.parts(moment, zone)
+    return (parts.day, String(parts.clock.prefix(5)))
+  }
+
+  /// Returns the day, the time of day with seconds, and the offset in seconds.
+  private static func parts(_ moment: Int64, _ zone: Zone) -> (day: String, clock: String, offset: Int) {
+    let offset = zone.offset(at: moment / 1_000)
+    var seconds = time_t(moment / 1_000 + Int64(offset))
     var fields = tm()
     gmtime_r(&seconds, &fields)
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
     return (
       "\(fields.tm_year + 1_900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))",
-      "\(two(fields.tm_hour)):\(two(fields.tm_min))"
+      "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec))", offset
     )
   }
 
+  private static func two(_ number: some BinaryInteger) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  /// Returns the time of a line of the log: `2026-05-03T15:00:07+02:00`.
+  static func log(_ moment: Int64, _ zone: Zone) -> String {
+    let parts = parts(moment, zone)
+    let minutes = abs(parts.offset) / 60
+    let sign = parts.offset < 0 ? "-" : "+"
+    let offset = parts.offset == 0 ? "Z" : "\(sign)\(two(minutes / 60)):\(two(minutes % 60))"
+    return "\(parts.day)T\(parts.clock)\(offset)"
+  }
+
+  /// Returns the same without the day and the offset: `15:00:07`.
+  static func logClock(_ moment: Int64, _ zone: Zone) -> String { parts(moment, zone).clock }
+
   /// Returns the day and time in UTC: `2026-11-26 20:57 UTC`.
   package func utc(_ moment: Int64) -> String {
-    let parts = TimeText(now: now, zone: .gmt).parts(moment)
+    let parts = TimeText(now: now, zone: .utc).parts(moment)
     return "\(parts.day) \(parts.time) UTC"
   }
 

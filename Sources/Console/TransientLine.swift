@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Synchronization
 
 /// The line on the terminal that other output replaces. There is one terminal, so there is one such line.
@@ -46,6 +46,6 @@ package enum TransientLine {
 
   /// Writes once: losing a part of this line does no harm.
   private static func write(_ text: String, to terminal: Int32) {
-    _ = Array(text.utf8).withUnsafeBytes { Foundation.write(terminal, $0.baseAddress, $0.count) }
+    _ = Array(text.utf8).withUnsafeBytes { Platform.write(terminal, $0.baseAddress, $0.count) }
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import JSONDocument
 package import Waymark
 import WaymarkCare
@@ -62,7 +62,7 @@ package enum ControlClient {
     _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> JSON {
     try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
+      startThread {
         continuation.resume(
           with: Result { try converse(socket, request, home, keyFile: keyFile, patience, tell) })
       }

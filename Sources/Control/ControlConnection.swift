@@ -1,4 +1,5 @@
-import Foundation
+import Dispatch
+import Platform
 import Sodium
 import Synchronization
 import Waymark

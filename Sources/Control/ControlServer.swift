@@ -1,6 +1,6 @@
-import Foundation
-import Home
+import Dispatch
 import Platform
+import Home
 import Synchronization
 import Waymark
 import Wire
@@ -62,8 +62,8 @@ final class ControlServer: Sendable {
   }
 
   func start() {
-    Thread.detachNewThread { [self] in accept() }
-    Thread.detachNewThread { [self] in tellOfLife() }
+    startThread { [self] in accept() }
+    startThread { [self] in tellOfLife() }
   }
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
@@ -92,7 +92,7 @@ final class ControlServer: Sendable {
       }
       let waiting = clients.filter { $0.wantsLife(after: Limits.controlLifeMilliseconds / 2) }
       if !waiting.isEmpty, isAlive() { for client in waiting { client.tellOfLife() } }
-      Thread.sleep(forTimeInterval: Double(Limits.controlLifeMilliseconds) / 1_000)
+      sleepThread(seconds: Double(Limits.controlLifeMilliseconds) / 1_000)
     }
   }
 
@@ -106,13 +106,13 @@ final class ControlServer: Sendable {
       guard client >= 0 else {
         if errno == EINTR { continue }
         // Out of descriptors: wait until some are free instead of spinning.
-        Thread.sleep(forTimeInterval: 0.1)
+        sleepThread(seconds: 0.1)
         continue
       }
       _ = prepareSocket(client)
       let socket = LineSocket(descriptor: client)
       guard let client = admit(socket) else { continue }
-      Thread.detachNewThread { [self] in serve(client) }
+      startThread { [self] in serve(client) }
     }
     close(descriptor)
   }

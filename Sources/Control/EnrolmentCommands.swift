@@ -1,4 +1,4 @@
-package import Foundation
+package import Platform
 import JSONDocument
 package import Waymark
 import WaymarkCare

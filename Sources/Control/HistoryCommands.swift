@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Membership
 package import Waymark
 import WaymarkCare

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 package import Waymark
 import WaymarkCare
 package import Wire

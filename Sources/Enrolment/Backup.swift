@@ -1,5 +1,5 @@
 package import Backups
-public import Foundation
+public import Platform
 package import Home
 package import LogStorage
 public import Reasons

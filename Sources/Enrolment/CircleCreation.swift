@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 package import Home
 package import Membership
 import Reasons

@@ -1,4 +1,4 @@
-package import Foundation
+package import Platform
 import Home
 public import Records
 public import Wire

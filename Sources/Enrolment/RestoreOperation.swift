@@ -1,5 +1,5 @@
 import Backups
-public import Foundation
+public import Platform
 public import Home
 import Membership
 public import Reasons

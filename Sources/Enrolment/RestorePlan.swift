@@ -1,5 +1,5 @@
 import Backups
-import Foundation
+import Platform
 package import Home
 import Membership
 import Reasons

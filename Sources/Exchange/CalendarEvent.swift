@@ -1,3 +1,4 @@
+import Platform
 import Records
 import Wire
 
@@ -119,14 +120,6 @@ struct CalendarEvent {
   private static let unheld = [
     "ATTENDEE", "ATTACH", "CATEGORIES", "CONTACT", "COMMENT", "GEO", "ORGANIZER", "RESOURCES",
   ]
-}
-
-extension StringProtocol {
-  /// The string without surrounding whitespace.
-  var trimmed: String {
-    let end = lastIndex { !$0.isWhitespace }.map { index(after: $0) } ?? startIndex
-    return String(self[..<end].drop { $0.isWhitespace })
-  }
 }
 
 extension String {

@@ -1,3 +1,4 @@
+import Platform
 import JSONDocument
 import Records
 import Wire

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import JSONDocument
 package import Purchases
 import Reasons
@@ -35,7 +35,7 @@ package struct Configuration: Hashable, Sendable {
     discovery = try Self.flag("WAYMARK_DISCOVERY", environment) ?? discovery
     followSync = try Self.flag("WAYMARK_FOLLOW_SYNC", environment) ?? followSync
     if let peers = environment["WAYMARK_PEERS"] {
-      self.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+      self.peers = peers.split(separator: ",").map { $0.trimmed }
     }
   }
 

@@ -1,5 +1,5 @@
 import Backups
-import Foundation
+import Platform
 package import Reasons
 import Records
 import Wire

@@ -1,5 +1,5 @@
 package import Backups
-import Foundation
+import Platform
 import JSONDocument
 package import Sodium
 package import Storage

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Storage
 import Wire
 
@@ -28,7 +28,7 @@ struct IncarnationToken: IncarnationStorage {
 
   /// The file's number on its disk (inode), which survives a rename and which no copy shares.
   private static func place(_ path: String) -> String {
-    let attributes = (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
-    return (attributes[.systemFileNumber] as? NSNumber).map { "\($0)" } ?? "-"
+    var status = stat()
+    return lstat(path, &status) == 0 ? "\(status.st_ino)" : "-"
   }
 }

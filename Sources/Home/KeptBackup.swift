@@ -1,5 +1,5 @@
 import Backups
-package import Foundation
+package import Platform
 
 /// A backup in the backups folder of a home, or a folder with a store and keys that were replaced.
 package struct KeptBackup: Hashable, Sendable, Codable {

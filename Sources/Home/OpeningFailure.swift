@@ -1,5 +1,5 @@
 import Backups
-import Foundation
+import Platform
 import LogStorage
 import Membership
 package import Reasons

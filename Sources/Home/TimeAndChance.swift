@@ -1,6 +1,6 @@
 // The machine's clock and source of randomness.
 
-package import Foundation
+package import Platform
 import Records
 import Sodium
 package import Wire

@@ -1,7 +1,7 @@
 package import Exchange
 import FileFormat
 import FileStore
-public import Foundation
+public import Platform
 package import Home
 import Reasons
 import Records

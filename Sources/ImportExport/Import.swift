@@ -1,7 +1,7 @@
 package import Exchange
 import FileFormat
 package import FileStore
-public import Foundation
+public import Platform
 import Home
 import Reasons
 package import Records

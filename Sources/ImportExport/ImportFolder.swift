@@ -1,6 +1,6 @@
 import Exchange
 import FileFormat
-import Foundation
+import Platform
 import Home
 import Reasons
 import Wire

@@ -9,7 +9,8 @@
 // A page that does not read has one mark, however many changes there were, and is closed when an event can't be written
 // within some seconds. While no page is open, nothing is watched and there is no thread but the one that accepts.
 
-import Foundation
+import Dispatch
+import Platform
 import HTTP
 import JSONDocument
 import Sodium
@@ -74,7 +75,7 @@ package final class PageServer: Sendable {
         gate: PageGate(host: host, port: listener.address.port), lastUse: monotonicMilliseconds()))
   }
 
-  package func start() { Thread.detachNewThread { [self] in accept() } }
+  package func start() { startThread { [self] in accept() } }
 
   /// Stops listening and ends every connection.
   package func stop() {
@@ -148,7 +149,7 @@ package final class PageServer: Sendable {
       connection.finish(until: 0)
       return
     }
-    Thread.detachNewThread { [self] in
+    startThread { [self] in
       serve(client)
       leave(client)
     }

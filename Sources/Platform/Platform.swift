@@ -1,5 +1,7 @@
-// All differences between the operating systems are in this file: conditions on a platform, and the system's C library,
-// which the other modules get by importing this one.
+// All differences between the operating systems are in this file: conditions on a platform, and the system's C library
+// and Foundation, which the other modules get by importing this one.
+//
+// On Linux that is only FoundationEssentials. The rest of Foundation would add 40 MB of language data to the program.
 //
 // The parts for Apple platforms are based on Apple's headers. They have been neither compiled nor run.
 
@@ -7,8 +9,9 @@ import CPlatform
 
 #if canImport(Darwin)
   @_exported public import Darwin
-  import Foundation
+  @_exported public import Foundation
 #else
+  @_exported public import FoundationEssentials
   @_exported public import Glibc
 #endif
 
@@ -40,6 +43,30 @@ package func appTranslation(of text: String) -> String? {
   #else
     nil
   #endif
+}
+
+// MARK: Time zones
+
+extension Zone {
+  /// The zone with an IANA name; nil if this machine has none with that name.
+  package init?(named name: String) {
+    #if canImport(Darwin)
+      guard let zone = TimeZone(identifier: name) else { return nil }
+      self.init(zone)
+    #else
+      guard let zone = ZoneFiles.shared.zone(named: name) else { return nil }
+      self = zone
+    #endif
+  }
+
+  /// The zone that this machine is set to; UTC if it is set to none that has a name.
+  package static var current: Zone {
+    #if canImport(Darwin)
+      Zone(TimeZone.current)
+    #else
+      ZoneFiles.shared.zone(ofVariable: getenv("TZ").map { String(cString: $0) })
+    #endif
+  }
 }
 
 // MARK: Durability
@@ -274,6 +301,50 @@ package func spawnValues() -> (actions: SpawnActions, attributes: SpawnAttribute
     (nil, nil)
   #else
     (SpawnActions(), SpawnAttributes())
+  #endif
+}
+
+/// Runs `body` on a new thread, which ends with it.
+package func startThread(_ body: @escaping @Sendable () -> Void) {
+  #if canImport(Darwin)
+    Thread.detachNewThread(body)
+  #else
+    let boxed = Unmanaged.passRetained(ThreadBody(run: body))
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread, nil,
+      { argument in
+        if let argument { Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run() }
+        return nil
+      }, boxed.toOpaque())
+    if code == 0 { pthread_detach(thread) } else { boxed.release() }
+  #endif
+}
+
+#if canImport(Glibc)
+  /// What a thread runs, as an object, because `pthread_create` passes one pointer.
+  private final class ThreadBody: Sendable {
+    let run: @Sendable () -> Void
+    init(run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+#endif
+
+/// Suspends the calling thread.
+package func sleepThread(seconds: Double) {
+  var left = timespec(tv_sec: Int(seconds), tv_nsec: Int((seconds - seconds.rounded(.down)) * 1e9))
+  // A signal interrupts the sleep.
+  while true {
+    var wanted = left
+    guard nanosleep(&wanted, &left) != 0, errno == EINTR else { return }
+  }
+}
+
+/// The path of the running program; nil if the system does not report it.
+package var programPath: String? {
+  #if canImport(Darwin)
+    Bundle.main.executablePath
+  #else
+    try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
   #endif
 }
 

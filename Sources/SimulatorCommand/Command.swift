@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import JSONDocument
 import Simulation
 
@@ -146,7 +146,7 @@ struct Command {
 
   private func progress(_ seed: UInt64) {
     guard isatty(STDERR_FILENO) == 1 else { return }
-    FileHandle.standardError.write(Data("\r\(seed - first + 1) runs, \(report.speed)   ".utf8))
+    writeToStandardError("\r\(seed - first + 1) runs, \(report.speed)   ")
   }
 
   /// Prints the figures, or writes them to the report file.
@@ -155,7 +155,7 @@ struct Command {
     do {
       try Data(report.json.utf8).write(to: URL(fileURLWithPath: reportFile))
     } catch {
-      print("Can't write the report to \(reportFile): \(error.localizedDescription)")
+      print("Can't write the report to \(reportFile): \(error)")
     }
   }
 }

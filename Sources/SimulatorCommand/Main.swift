@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Simulation
 
 /// `simulator`: runs simulated worlds from seeds and reports failed checks.
@@ -6,7 +6,7 @@ import Simulation
 struct Simulator {
   static func main() {
     guard var command = Command(CommandLine.arguments.dropFirst()) else {
-      FileHandle.standardError.write(Data(Command.usage.utf8))
+      writeToStandardError(Command.usage)
       exit(2)
     }
     exit(command.run() ? 0 : 1)

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Simulation
 
 /// The accumulated figures of all runs.
@@ -11,6 +11,17 @@ struct Report {
   private var tally = Tally()
   /// The number of runs in which each counted event happened, by the event's name.
   private var runsWith = Tally()
+
+  /// The content of a report file.
+  private struct Figures: Codable {
+    let runs: Int
+    let failures: Int
+    let events: Int
+    let virtualMilliseconds: Int64
+    let seconds: Double
+    let counts: [String: Int]
+    let runsWith: [String: Int]
+  }
 
   mutating func add(_ run: () -> Outcome) -> Outcome {
     let begin = Self.processorSeconds()
@@ -27,19 +38,14 @@ struct Report {
 
   /// Adds another process's report; returns false if that report is not valid.
   mutating func add(json: Data) -> Bool {
-    guard let object = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
-      let runs = object["runs"] as? Int, let failures = object["failures"] as? Int,
-      let events = object["events"] as? Int, let time = object["virtualMilliseconds"] as? Int,
-      let seconds = object["seconds"] as? Double, let counts = object["counts"] as? [String: Int],
-      let others = object["runsWith"] as? [String: Int]
-    else { return false }
-    self.runs += runs
-    self.failures += failures
-    self.events += events
-    self.seconds += seconds
-    virtualMilliseconds += Int64(time)
-    for (name, count) in counts { tally.count(name, by: count) }
-    for (name, count) in others { runsWith.count(name, by: count) }
+    guard let other = try? JSONDecoder().decode(Figures.self, from: json) else { return false }
+    runs += other.runs
+    failures += other.failures
+    events += other.events
+    seconds += other.seconds
+    virtualMilliseconds += other.virtualMilliseconds
+    for (name, count) in other.counts { tally.count(name, by: count) }
+    for (name, count) in other.runsWith { runsWith.count(name, by: count) }
     return true
   }
 
@@ -59,7 +65,7 @@ struct Report {
         + "\(virtualMilliseconds / 3_600_000) simulated hours"
     ]
     for (name, count) in tally.counts.sorted(by: { $0.key < $1.key }) where count > 0 {
-      let padded = name.padding(toLength: max(32, name.count), withPad: " ", startingAt: 0)
+      let padded = name + String(repeating: " ", count: max(0, 32 - name.count))
       lines.append("  \(padded) \(count) in \(runsWith[name]) runs")
     }
     return lines.joined(separator: "\n")
@@ -67,13 +73,11 @@ struct Report {
 
   /// The figures as one JSON object, with counts by name.
   var json: String {
-    var object: [String: Any] = [
-      "runs": runs, "failures": failures, "events": events, "seconds": seconds,
-      "virtualMilliseconds": virtualMilliseconds,
-    ]
-    object["counts"] = tally.counts
-    object["runsWith"] = runsWith.counts
-    let data = try? JSONSerialization.data(withJSONObject: object, options: [.prettyPrinted, .sortedKeys])
-    return data.map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
+    let figures = Figures(
+      runs: runs, failures: failures, events: events, virtualMilliseconds: virtualMilliseconds,
+      seconds: seconds, counts: tally.counts, runsWith: runsWith.counts)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return (try? encoder.encode(figures)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
   }
 }

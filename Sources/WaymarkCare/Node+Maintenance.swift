@@ -1,6 +1,6 @@
 import Backups
 import Engine
-public import Foundation
+public import Platform
 import Membership
 import Replication
 import Storage

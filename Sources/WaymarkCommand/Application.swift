@@ -1,5 +1,5 @@
 import Console
-import Foundation
+import Platform
 import Home
 import Reasons
 import Records
@@ -52,13 +52,20 @@ struct Application: Sendable {
     return terminal.report(failure)
   }
 
+  /// What happened to which file.
+  private static func reason(_ error: CocoaError) -> String {
+    let text =
+      (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"
+    return [error.filePath, text].compactMap(\.self).joined(separator: ": ") + "."
+  }
+
   /// Converts any error to one that a person can act on, without names of Swift types.
   static func failure(_ error: any Error) -> WaymarkError {
     switch error {
     case let failure as WaymarkError: failure
     case let error as CocoaError:
       WaymarkError(
-        exitCode: ExitCode.failed, code: .file, message: .init(verbatim: error.localizedDescription),
+        exitCode: ExitCode.failed, code: .file, message: .init(verbatim: reason(error)),
         next: .waymark("doctor"))
     default:
       WaymarkError(

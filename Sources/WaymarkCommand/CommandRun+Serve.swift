@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import Home
 import JSONDocument
 import Reasons
@@ -114,8 +114,8 @@ extension CommandRun {
   /// rolled back at the next start.
   private func endAnyway(on signal: Int32, _ format: LogFormat) {
     let terminal = terminal
-    Thread.detachNewThread {
-      Thread.sleep(forTimeInterval: Self.endSeconds)
+    startThread {
+      sleepThread(seconds: Self.endSeconds)
       terminal.note(
         format.line(
           .warning, "node",

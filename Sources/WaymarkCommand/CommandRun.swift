@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Waymark
 import WaymarkCare
@@ -123,7 +123,7 @@ struct CommandRun: Sendable {
   func request(_ invocation: Invocation) throws -> ControlRequest {
     var request = invocation.request
     try limitList(&request)
-    request.arguments["zone"] = .string(TimeZone.current.identifier)
+    request.arguments["zone"] = .string(Zone.current.name)
     return request
   }
 

@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import Waymark
 import WaymarkCare
 

@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Synchronization
 import Waymark
@@ -106,7 +106,7 @@ extension JoinCircle: TerminalCommand {
       case nil: interrupted(run) ?? (run.terminal.canAsk ? asked(run.terminal) : nil)
       default: ticket
       }
-    guard let found = found?.trimmingCharacters(in: .whitespacesAndNewlines), !found.isEmpty else {
+    guard let found = found?.trimmed, !found.isEmpty else {
       throw ticket == "-"
         ? WaymarkError.usage(
           "There was no ticket on standard input.", next: "\(waymark: "invite") | \(waymark: "join -")")

@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Synchronization
 import Waymark
@@ -30,9 +30,9 @@ final class EventPrinter: Sendable {
     self.printsJSON = printsJSON
     state = Mutex(State(progress: ProgressLine(terminal), activity: activity))
     guard activity != nil, terminal.error.isTerminal else { return }
-    Thread.detachNewThread { [weak self] in
-      Thread.sleep(forTimeInterval: Double(ProgressLine.appears / .milliseconds(1)) / 1_000)
-      while self?.redraw() == true { Thread.sleep(forTimeInterval: 0.5) }
+    startThread { [weak self] in
+      sleepThread(seconds: Double(ProgressLine.appears / .milliseconds(1)) / 1_000)
+      while self?.redraw() == true { sleepThread(seconds: 0.5) }
     }
   }
 

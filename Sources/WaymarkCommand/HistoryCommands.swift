@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Records
 import Waymark

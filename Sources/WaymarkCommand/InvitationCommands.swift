@@ -1,7 +1,7 @@
 import Console
 import Control
 import Enrolment
-import Foundation
+import Platform
 import JSONDocument
 import Synchronization
 import Waymark

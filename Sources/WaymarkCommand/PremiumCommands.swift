@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import Waymark
 import WaymarkCare
 
@@ -286,7 +286,7 @@ extension IssueEntitlement.Answer {
       return
     }
     if !run.printsJSON { run.terminal.raw(issued.text) }
-    certificate = issued.text.trimmingCharacters(in: .newlines)
+    certificate = issued.text.trimmed
   }
 }
 

@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Model
 import Reasons
@@ -98,8 +98,7 @@ extension Rendering {
   private func amount(_ habit: TodayOverview.HabitToday) -> String {
     guard habit.target != nil || !habit.unit.isEmpty else { return "" }
     let amounts = [habit.value, habit.target].compactMap(\.self).compactMap { JSON.float($0).number }
-    return "\(amounts.joined(separator: " of ")) \(printable(habit.unit))".trimmingCharacters(
-      in: .whitespaces)
+    return "\(amounts.joined(separator: " of ")) \(printable(habit.unit))".trimmed
   }
 
   private mutating func entries(_ entries: [TodayOverview.EntryToday]) {
@@ -120,7 +119,7 @@ extension Rendering {
   /// The time of day in a zone; in UTC if there is none.
   private func clock(_ date: Date?, _ zone: String?) -> String {
     guard let date else { return "–" }
-    return TimeText(now: time.now, zone: zone.flatMap { TimeZone(identifier: $0) } ?? .gmt).clock(date)
+    return TimeText(now: time.now, zone: zone.flatMap { Zone(named: $0) } ?? .utc).clock(date)
   }
 
   private mutating func trip(_ today: TodayOverview) {
@@ -148,7 +147,7 @@ extension Rendering {
   /// The times of an item on a day: `09:00–12:30`, `from 15:00`, `until 10:00`, `all day`.
   private func span(_ item: TodayOverview.ItemToday, _ day: Day) -> String {
     func isToday(_ date: Date?, _ zone: String?) -> Bool {
-      date.map { Day($0, in: zone.flatMap { TimeZone(identifier: $0) } ?? .gmt) == day } ?? false
+      date.map { Day($0, in: zone.flatMap { Zone(named: $0) } ?? .utc) == day } ?? false
     }
     let endZone = item.endZone ?? item.startZone
     let (start, end) = (clock(item.start, item.startZone), clock(item.end, endZone))

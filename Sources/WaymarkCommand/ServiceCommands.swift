@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import Waymark
 import WaymarkCare
 
@@ -263,7 +263,7 @@ extension Service {
       }
     let path = found.first { manager.isExecutableFile(atPath: $0) }
     return path.map { URL(filePath: $0).standardized.path(percentEncoded: false) }
-      ?? Bundle.main.executablePath ?? typed
+      ?? programPath ?? typed
   }
 
   /// Whether a package has installed a unit that does what this one would do.

@@ -1,5 +1,5 @@
 import Console
-import Foundation
+import Platform
 import Reasons
 import Synchronization
 import Waymark

@@ -1,7 +1,7 @@
 import Engine
 import FileFormat
 import FileStore
-public import Foundation
+public import Platform
 import Home
 import Model
 import NodeOperations

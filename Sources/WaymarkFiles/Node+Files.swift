@@ -2,7 +2,7 @@
 
 import Engine
 import FileFormat
-public import Foundation
+public import Platform
 import NodeOperations
 import NodeRuntime
 import Records

@@ -1,6 +1,6 @@
 import Engine
 import FileStore
-public import Foundation
+public import Platform
 public import ImportExport
 import Model
 import NodeOperations

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Model
 import Records
 public import Waymark

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Model
 public import Waymark
 import WaymarkCare

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Model
 import Waymark
 import WaymarkFiles
@@ -130,7 +130,7 @@ extension Address {
   /// The address on one line.
   fileprivate var line: String {
     formattedAddress.isEmpty
-      ? [street, "\(postalCode) \(city)".trimmingCharacters(in: .whitespaces), state, country]
+      ? [street, "\(postalCode) \(city)".trimmed, state, country]
         .filter { !$0.isEmpty }.joined(separator: ", ")
       : formattedAddress.split(whereSeparator: \.isNewline).joined(separator: ", ")
   }

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 public import Waymark
 
 /// A temporary directory for one test's node, removed when this object is released.

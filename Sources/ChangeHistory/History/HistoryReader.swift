@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Home
 package import LogStorage
 import Model

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 public import Wire
 
 /// An operation, with its device and time.

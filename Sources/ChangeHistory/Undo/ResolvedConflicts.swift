@@ -9,7 +9,7 @@
 //
 // The answer of the undo therefore lists what each side had written, and the commands that write it again.
 
-import Foundation
+import Platform
 import Home
 import JSONDocument
 import LogStorage

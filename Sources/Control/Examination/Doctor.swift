@@ -1,8 +1,7 @@
-import Foundation
+import Platform
 import Home
 import JSONDocument
 import Model
-import Platform
 import Transport
 package import Waymark
 import WaymarkCare

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import HTTP
 import JSONDocument
 import PageServer

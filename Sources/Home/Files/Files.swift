@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import JSONDocument
 package import Reasons
 
@@ -27,6 +27,16 @@ package enum Files {
     return try readAll(descriptor, path, bytesMax, what, expecting: 0, after: beginning)
   }
 
+  /// Returns the first bytes of a file; nil if it can't be opened, and none if it can't be read.
+  static func beginning(of path: String, bytesMax: Int) -> ArraySlice<UInt8>? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var buffer = [UInt8](repeating: 0, count: bytesMax)
+    let count = uninterrupted { Platform.read(descriptor, &buffer, bytesMax) }
+    return buffer[..<max(count, 0)]
+  }
+
   private static func readAll(
     _ descriptor: Int32, _ path: String, _ bytesMax: Int, _ what: String, expecting size: Int,
     after beginning: [UInt8] = []
@@ -35,7 +45,7 @@ package enum Files {
     bytes.reserveCapacity(size)
     var buffer = [UInt8](repeating: 0, count: 256 * 1024)
     while true {
-      let count = Foundation.read(descriptor, &buffer, buffer.count)
+      let count = Platform.read(descriptor, &buffer, buffer.count)
       if count < 0 && errno == EINTR { continue }
       guard count >= 0 else { throw failure("read", path, errno) }
       if count == 0 { return bytes }
@@ -105,7 +115,7 @@ package enum Files {
   }
 
   private static func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32) throws(DurableFile.Trouble) {
-    try DurableFile.writeAll(bytes) { Foundation.write(file, $0, $1) }
+    try DurableFile.writeAll(bytes) { Platform.write(file, $0, $1) }
   }
 
   /// Returns the next step after a failed access to a file: a command that shows the cause.
@@ -218,7 +228,7 @@ package final class ReadableFile {
   package func read() throws -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: 64 * 1024)
     while true {
-      let count = Foundation.read(descriptor, &buffer, buffer.count)
+      let count = Platform.read(descriptor, &buffer, buffer.count)
       if count < 0 && errno == EINTR { continue }
       guard count >= 0 else { throw Files.failure("read", path, errno) }
       buffer.removeSubrange(count...)
@@ -270,9 +280,9 @@ package enum TextFile {
 
   /// Whether a file is empty or begins with a mark.
   private static func begins(_ path: String, with mark: String) -> Bool {
-    guard Files.isRegular(path), let file = FileHandle(forReadingAtPath: path) else { return false }
-    defer { try? file.close() }
-    let head = (try? file.read(upToCount: mark.utf8.count)) ?? nil
-    return (head ?? Data()).isEmpty || head == Data(mark.utf8)
+    guard Files.isRegular(path), let head = Files.beginning(of: path, bytesMax: mark.utf8.count) else {
+      return false
+    }
+    return head.isEmpty || head.elementsEqual(mark.utf8)
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Reasons
 
 /// An output file that the user has specified, with the same rules for every command.
@@ -132,17 +132,15 @@ package struct OutputFile: Sendable {
   }
 
   private static func checkIsDispensable(_ path: String, _ named: String) throws {
-    guard let file = FileHandle(forReadingAtPath: path) else { return }
-    defer { try? file.close() }
-    let head = (try? file.read(upToCount: 64)) ?? Data()
+    guard let head = Files.beginning(of: path, bytesMax: 64) else { return }
     let titles = KeyPurpose.allCases.flatMap { [$0.title, $0.sealedTitle] }
-    if titles.contains(where: { head.starts(with: Data("\($0)\n".utf8)) }) {
+    if titles.contains(where: { head.starts(with: "\($0)\n".utf8) }) {
       throw WaymarkError.failed(
         .isKey, "\(named) holds a key, which will not be overwritten; nothing was written.",
         next: "use another file")
     }
     // A store that is or was in use has a lock file next to it; a backup has none.
-    if head.starts(with: Data("SQLite format 3\0".utf8)), Files.exists(path + ".lock") {
+    if head.starts(with: "SQLite format 3\0".utf8), Files.exists(path + ".lock") {
       throw WaymarkError.failed(
         .isStore, "\(named) is a node's store, which will not be overwritten; nothing was written.",
         next: "use another file")

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Reasons
 
 /// Waits for the writer of a named pipe. Without a limit, opening a pipe that nothing writes to would wait forever.

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Synchronization
 
 /// Files that this process creates for the duration of a command, and that are removed if a signal ends it.

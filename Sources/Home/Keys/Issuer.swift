@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 package import Membership
 package import Purchases
 import Reasons

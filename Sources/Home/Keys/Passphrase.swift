@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Reasons
 package import Sodium
 import Wire

@@ -1,6 +1,6 @@
 // Sources/store.md, "A disk that fails"
 
-import Foundation
+import Platform
 import Reasons
 import Storage
 import Verification

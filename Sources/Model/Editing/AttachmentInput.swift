@@ -1,6 +1,6 @@
 package import FileFormat
 import FileStore
-package import Foundation
+package import Platform
 package import Home
 import Reasons
 import Records

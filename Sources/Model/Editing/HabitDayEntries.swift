@@ -1,4 +1,4 @@
-package import Foundation
+package import Platform
 import Home
 package import Reasons
 import Records
@@ -31,13 +31,13 @@ package struct HabitDayEntries {
   /// - Parameters:
   ///   - zone: the user's time zone, and the name under which it is written in entries.
   init(
-    _ store: Store, habit: RecordRow, _ time: Time, _ zone: (value: TimeZone, name: String), now: Moment
+    _ store: Store, habit: RecordRow, _ time: Time, _ zone: (value: Zone, name: String), now: Moment
   ) throws {
     self.store = store
     self.habit = habit
     self.now = now
     count = DayCount(Profile(try store.heldProfile()))
-    let counted = count.fixed ?? zone.value
+    let counted = count.fixedZone ?? zone.value
     let present = Date(milliseconds: now)
     let date: Date
     switch time {
@@ -49,15 +49,16 @@ package struct HabitDayEntries {
     }
     moment = date.milliseconds
     // Entries are written in the user's zone, unless they would belong to a different day there.
-    self.zone = Day(date, in: zone.value) == day ? zone.name : counted.identifier
+    self.zone = Day(date, in: zone.value) == day ? zone.name : counted.name
   }
 
   /// - Parameter day: the day; nil for today.
   package init(_ store: Store, of habit: Habit.ID, _ day: Day?, _ zone: TimeZone, now: Moment) throws {
+    let zone = Zone(zone)
     guard let habit = try store.visible(Kind.habit, RecordID(habit)) else {
       throw WaymarkError.notFound("habit", habit.description, next: .waymark("habit list"))
     }
-    try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: now)
+    try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.name), now: now)
   }
 
   /// Whether the habit is binary, that is, either done or not done on a day, without an amount.
@@ -199,7 +200,7 @@ extension TypedRecords {
   ///   - isNew: whether an entry is to be added, for which the day can't be in the future.
   package func day(ofHabit name: String, _ date: String?, isNew: Bool = false) throws -> HabitDayEntries {
     let habit = try NameResolver(store: store).resolve(Kind.habit, name)
-    guard CivilTime.isZone(zone), let known = TimeZone(identifier: zone) else {
+    guard let known = Zone(named: zone) else {
       throw WaymarkError.badValue("--zone", zone, allowed: "use a time zone such as Europe/Rome")
     }
     guard let time = time(date) else {

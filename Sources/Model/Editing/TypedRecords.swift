@@ -1,5 +1,5 @@
 package import FileFormat
-import Foundation
+import Platform
 package import Home
 import JSONDocument
 import LogStorage

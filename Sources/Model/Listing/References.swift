@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import JSONDocument
 public import Records
 package import Replication

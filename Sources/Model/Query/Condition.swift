@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 package import Storage
 
 /// A condition on the records of a ``Query``, written with operators on key paths.

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Home
 import Records
 import Replication

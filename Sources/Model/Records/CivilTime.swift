@@ -10,8 +10,6 @@ package enum CivilTime {
 
   package static let offsets = ZoneOffsets.system
 
-  static func isZone(_ name: String) -> Bool { offsets.seconds(0, name) != nil }
-
   /// Formats an instant as RFC 3339 text with the offset of a zone; in UTC if the zone is nil or unknown.
   package static func text(_ instant: Int64, zone name: String? = nil) -> String {
     offsets.text(milliseconds: instant, zone: name)

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Home
 import Records
 import Storage
@@ -24,13 +24,15 @@ public struct Day: Hashable, Strideable, Sendable, CustomStringConvertible {
   }
 
   /// Creates the calendar day on which a time falls in a zone.
-  public init(_ date: Date, in zone: TimeZone) {
-    let wall = date.milliseconds + Int64(zone.secondsFromGMT(for: date)) * 1_000
+  public init(_ date: Date, in zone: TimeZone) { self.init(date, in: Zone(zone)) }
+
+  package init(_ date: Date, in zone: Zone) {
+    let wall = date.milliseconds + Int64(zone.offset(at: floorDivision(date.milliseconds, 1_000))) * 1_000
     calendar = CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
   }
 
   /// Returns the end of the current day in a zone: the first millisecond of the next day, in milliseconds since 1970.
-  package static func end(after now: Int64, in zone: TimeZone) -> Int64 {
+  package static func end(after now: Int64, in zone: Zone) -> Int64 {
     let today = Day(Date(milliseconds: now), in: zone)
     // A zone may skip midnight or a whole day, or repeat an hour. A binary search for the time at which the day
     // changes handles all of these cases.
@@ -64,10 +66,12 @@ public struct Day: Hashable, Strideable, Sendable, CustomStringConvertible {
   public func distance(to other: Day) -> Int { Int(other.calendar.daysSince1970 - calendar.daysSince1970) }
 
   /// Returns noon of the day in a zone, an instant that falls on the same day in most other zones.
-  public func noon(in zone: TimeZone) -> Date {
+  public func noon(in zone: TimeZone) -> Date { noon(in: Zone(zone)) }
+
+  package func noon(in zone: Zone) -> Date {
     let wall = calendar.daysSince1970 * 86_400_000 + 12 * 3_600_000
-    let near = wall - Int64(zone.secondsFromGMT(for: Date(milliseconds: wall))) * 1_000
-    return Date(milliseconds: CivilTime.offsets.milliseconds(wall: wall, zone: zone.identifier) ?? near)
+    let near = wall - Int64(zone.offset(at: wall / 1_000)) * 1_000
+    return Date(milliseconds: CivilTime.offsets.milliseconds(wall: wall, zone: zone.name) ?? near)
   }
 
   public var description: String { calendar.description }

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Home
 import Records
 import Replication
@@ -33,6 +33,10 @@ public struct HabitEntry: Record {
   public init(
     habitID: Habit.ID, date: Date, zone: TimeZone = .current, value: Double? = 1, id: ID = .new()
   ) {
+    self.init(habitID: habitID, date: date, zone: Zone(zone), value: value, id: id)
+  }
+
+  package init(habitID: Habit.ID, date: Date, zone: Zone, value: Double?, id: ID) {
     self.id = id
     self.habitID = habitID
     self.value = value
@@ -40,9 +44,11 @@ public struct HabitEntry: Record {
   }
 
   /// Moves the entry to another time, which can change the entry's day.
-  public mutating func move(to date: Date, zone: TimeZone = .current) {
+  public mutating func move(to date: Date, zone: TimeZone = .current) { move(to: date, zone: Zone(zone)) }
+
+  private mutating func move(to date: Date, zone: Zone) {
     self.date = Date(milliseconds: date.milliseconds)
-    self.zone = zone.identifier
+    self.zone = zone.name
     day = Day(date, in: zone)
   }
 

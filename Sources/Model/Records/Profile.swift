@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Records
 import Replication
 import Wire
@@ -124,13 +124,15 @@ extension Profile.ZoneChange: FieldItem {
 extension Profile {
   /// The time zone that the display zone stands for. It is this machine's time zone if the profile names none, or one
   /// that is unknown.
-  public var displayTimeZone: TimeZone {
+  public var displayTimeZone: TimeZone { shownZone.timeZone }
+
+  var shownZone: Zone {
     let name =
       switch displayZone {
       case .current: currentZone
       case .home: homeZone
       case .custom(let name): name
       }
-    return TimeZone(identifier: name) ?? .current
+    return Zone(named: name) ?? .current
   }
 }

@@ -1,4 +1,4 @@
-package import Foundation
+package import Platform
 public import Records
 package import Replication
 package import Storage

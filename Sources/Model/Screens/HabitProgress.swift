@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Home
 import Records
 import Replication
@@ -181,7 +181,7 @@ extension RecordSource {
   /// ends.
   func dayCount(_ time: inout EvaluationTime, isNow: Bool) throws -> DayCount {
     let count = DayCount(Profile(try heldProfile()))
-    if isNow { time.changes(at: Day.end(after: time.now, in: count.zone)) }
+    if isNow { time.changes(at: Day.end(after: time.now, in: count.todayZone)) }
     return count
   }
 

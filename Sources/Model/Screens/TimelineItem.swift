@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Records
 import Replication
 import Storage
@@ -34,7 +34,7 @@ public enum TimelineItem: Identifiable, Hashable, Sendable, Codable {
 
   /// The day on which the item begins, in the zone in which it begins; nil if the item has no start time.
   public var day: Day? {
-    item.start.map { Day($0, in: item.startZone.flatMap { TimeZone(identifier: $0) } ?? .gmt) }
+    item.start.map { Day($0, in: item.startZone.flatMap { Zone(named: $0) } ?? .utc) }
   }
 
   /// Creates an item from a row; nil if the row contains a record of another kind.

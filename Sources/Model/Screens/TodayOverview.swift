@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Home
 public import Records
 import Replication
@@ -190,7 +190,7 @@ extension TimelineItem {
   /// The days on which the item takes place, each in the zone of its start or end; nil if it has no start time.
   package var days: ClosedRange<Day>? {
     guard let first = day else { return nil }
-    let zone = (item.endZone ?? item.startZone).flatMap { TimeZone(identifier: $0) } ?? .gmt
+    let zone = (item.endZone ?? item.startZone).flatMap { Zone(named: $0) } ?? .utc
     return first...max(first, item.end.map { Day($0, in: zone) } ?? first)
   }
 }

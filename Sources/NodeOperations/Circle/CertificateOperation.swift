@@ -1,7 +1,7 @@
 // Protocol/circle.md, "Promoting and renaming"
 
 import Enrolment
-import Foundation
+import Platform
 package import Home
 import Membership
 public import NodeRuntime

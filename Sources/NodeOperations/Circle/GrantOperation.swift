@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Grant"
 
-import Foundation
+import Platform
 package import Home
 import Membership
 package import NodeRuntime

@@ -1,5 +1,5 @@
 import Enrolment
-public import Foundation
+public import Platform
 package import Home
 import Membership
 package import NodeRuntime

@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Revoking a device"
 
-package import Foundation
+package import Platform
 package import Home
 import Membership
 import Reasons

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Home
 public import Model
 package import NodeRuntime

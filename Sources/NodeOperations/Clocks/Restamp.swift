@@ -24,7 +24,7 @@
 // carries. Dates in other fields stay as they were written.
 
 import Engine
-public import Foundation
+public import Platform
 import Home
 import Model
 package import NodeRuntime

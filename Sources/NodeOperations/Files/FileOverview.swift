@@ -1,6 +1,6 @@
 import Engine
 import FileFormat
-public import Foundation
+public import Platform
 import Home
 public import Model
 public import NodeRuntime

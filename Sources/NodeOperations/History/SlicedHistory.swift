@@ -1,5 +1,5 @@
 package import ChangeHistory
-import Foundation
+import Platform
 import Model
 package import NodeRuntime
 package import Storage

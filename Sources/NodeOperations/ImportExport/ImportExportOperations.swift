@@ -1,7 +1,7 @@
 import ChangeHistory
 import Engine
 import FileStore
-package import Foundation
+package import Platform
 import Home
 package import ImportExport
 package import Model

@@ -1,7 +1,7 @@
 // Protocol/merge.md, "Overrides"
 
 import Engine
-import Foundation
+import Platform
 package import Home
 import Membership
 import Model

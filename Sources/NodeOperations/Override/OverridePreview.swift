@@ -1,5 +1,5 @@
 import Engine
-import Foundation
+import Platform
 import Home
 import Membership
 import Model

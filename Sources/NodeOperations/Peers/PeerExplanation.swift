@@ -1,5 +1,5 @@
 import Enrolment
-import Foundation
+import Platform
 import Home
 package import Membership
 import Model

@@ -1,5 +1,5 @@
 import Engine
-public import Foundation
+public import Platform
 public import Home
 import Membership
 import Model

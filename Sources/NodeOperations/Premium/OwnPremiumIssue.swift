@@ -1,5 +1,5 @@
 import Engine
-package import Foundation
+package import Platform
 package import Home
 import Membership
 package import NodeRuntime

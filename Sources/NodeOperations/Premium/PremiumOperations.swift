@@ -1,6 +1,6 @@
 import Engine
 import Enrolment
-package import Foundation
+package import Platform
 package import Home
 package import Membership
 import Model

@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Withdrawal (13)"
 
-import Foundation
+import Platform
 package import Home
 import Membership
 package import NodeRuntime

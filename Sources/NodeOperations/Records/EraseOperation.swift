@@ -1,7 +1,7 @@
 // Protocol/merge.md, "Erase"
 
 import Backups
-import Foundation
+import Platform
 import Home
 import LogStorage
 import Membership

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Home
 public import Model
 import Reasons
@@ -97,7 +97,7 @@ extension EraseSummary {
   package var confirmation: String {
     let named = records.filter { $0.with == nil }
     guard named.count == 1, let only = named.first else { return "\(records.count)" }
-    let name = only.name?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+    let name = only.name?.trimmed ?? ""
     return name.isEmpty ? String(only.id.uuidString.prefix(8)) : name
   }
 

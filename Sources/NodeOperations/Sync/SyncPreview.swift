@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Home
 public import Model
 public import NodeRuntime

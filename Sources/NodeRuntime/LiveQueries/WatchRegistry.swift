@@ -27,7 +27,7 @@
 //   queries would starve commands and peers.
 
 import Engine
-import Foundation
+import Platform
 import RecordTables
 package import Replication
 import Storage
@@ -219,6 +219,6 @@ extension EventLoop {
   }
 
   private var clockSetting: ClockSetting {
-    ClockSetting(offset: wall &- steady, zone: TimeZone.current.identifier)
+    ClockSetting(offset: wall &- steady, zone: Zone.current.name)
   }
 }

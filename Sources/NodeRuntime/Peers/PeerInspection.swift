@@ -1,6 +1,6 @@
 import Engine
 import Enrolment
-import Foundation
+import Platform
 import Home
 package import Membership
 import Reasons

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 public import Wire
 
 /// The round-trip times to a peer.

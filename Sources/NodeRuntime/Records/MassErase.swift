@@ -1,6 +1,6 @@
 // Sources/store.md, "Held erases"
 
-public import Foundation
+public import Platform
 import Home
 import Membership
 import Model

@@ -1,6 +1,6 @@
 // Protocol/merge.md, "Erase"
 
-import Foundation
+import Platform
 import Home
 package import LogStorage
 package import Membership

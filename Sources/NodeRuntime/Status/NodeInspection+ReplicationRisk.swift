@@ -1,5 +1,5 @@
 import ChangeHistory
-import Foundation
+import Platform
 import Home
 import JSONDocument
 import LogStorage

@@ -1,7 +1,7 @@
 import ChangeHistory
 import Engine
 import Enrolment
-import Foundation
+import Platform
 import Home
 import Membership
 import Model

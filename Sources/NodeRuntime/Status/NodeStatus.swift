@@ -1,6 +1,6 @@
 public import ChangeHistory
 import Engine
-public import Foundation
+public import Platform
 public import Home
 public import Reasons
 public import Records

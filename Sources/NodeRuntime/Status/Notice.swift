@@ -1,5 +1,5 @@
 public import ChangeHistory
-public import Foundation
+public import Platform
 import Home
 public import Reasons
 public import Wire

@@ -1,5 +1,5 @@
 import Engine
-public import Foundation
+public import Platform
 import Home
 package import Membership
 public import Reasons

@@ -1,6 +1,5 @@
-public import Foundation
+public import Platform
 import Home
-import Platform
 
 extension LocalizableText {
   /// The text in the language of the app, from the table `Waymark` of its main bundle; in English if the table has no

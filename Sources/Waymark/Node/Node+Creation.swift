@@ -1,5 +1,5 @@
 import Enrolment
-public import Foundation
+public import Platform
 import Home
 package import Membership
 import NodeRuntime

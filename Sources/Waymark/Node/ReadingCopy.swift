@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Home
 import Reasons
 import Storage

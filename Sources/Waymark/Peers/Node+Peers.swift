@@ -1,5 +1,5 @@
 import Engine
-import Foundation
+import Platform
 import Membership
 import Replication
 import Storage

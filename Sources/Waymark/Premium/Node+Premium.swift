@@ -1,5 +1,5 @@
 import Engine
-public import Foundation
+public import Platform
 import Home
 import Membership
 import NodeOperations

@@ -1,6 +1,6 @@
 // Protocol/merge.md, "Erase"
 
-import Foundation
+import Platform
 import NodeOperations
 import Records
 package import Replication

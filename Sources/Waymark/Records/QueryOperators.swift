@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 public import Model
 import Storage
 

@@ -1,7 +1,6 @@
 import Console
-import Foundation
-import Home
 import Platform
+import Home
 import Waymark
 
 /// Opens pages in the user's browser, where there is a desktop.

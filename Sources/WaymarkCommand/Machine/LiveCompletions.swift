@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Records
 import Waymark
@@ -35,8 +35,8 @@ struct LiveCompletions {
 
   /// Prints the completions, one a line, and ends the process after a moment even if a node does not answer.
   func print(on terminal: Terminal) async {
-    Thread.detachNewThread {
-      Thread.sleep(forTimeInterval: Self.seconds)
+    startThread {
+      sleepThread(seconds: Self.seconds)
       _exit(0)
     }
     let found = ((try? await candidates()) ?? []).filter {

@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Waymark
 import WaymarkCare
@@ -11,7 +11,7 @@ extension LogFormat {
   /// - Parameter now: milliseconds since 1970.
   func line(
     _ level: NodeLog.Level, _ area: String, _ message: String, now: Int64, isTerminal: Bool = false,
-    zone: TimeZone = .current
+    zone: Zone = .current
   ) -> String {
     line(
       "\(level)", priority: level.priority, area, message, now: now, isTerminal: isTerminal, zone: zone)

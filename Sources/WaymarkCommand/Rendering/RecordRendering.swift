@@ -1,6 +1,6 @@
 import Console
 import Control
-import Foundation
+import Platform
 import JSONDocument
 import Model
 import Records
@@ -107,7 +107,7 @@ extension Rendering {
     data.pairs(entries.map { ($0.name, text($0.value)) })
     if let habit = record.habitCalendar { calendar(habit) }
     guard entries.contains(where: { isLocal($0.value) }) else { return }
-    data.line("Times without a zone are in \(time.zone.identifier).", .faint)
+    data.line("Times without a zone are in \(time.zone.name).", .faint)
   }
 
   private func text(_ value: ShownEntry.Value) -> String {

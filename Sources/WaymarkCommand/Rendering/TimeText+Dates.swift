@@ -1,5 +1,5 @@
 import Console
-import Foundation
+import Platform
 import Records
 import Waymark
 

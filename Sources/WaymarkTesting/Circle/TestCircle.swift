@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import JSONDocument
 import Membership
 public import Purchases

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Model
 public import Waymark
 import WaymarkCare
@@ -73,7 +73,7 @@ public struct SampleData: Hashable, Sendable {
   ///   - zone: the time zone of all entries; nil for Rome.
   public func habit(_ index: Int, days: Int = 365, zone: TimeZone? = nil) -> SampleHabit {
     precondition(index >= 0 && days >= 0, "habit \(index), \(days) days: both must be 0 or greater")
-    let zone = zone ?? TimeZone(identifier: "Europe/Rome") ?? .gmt
+    let zone = zone.map(Zone.init) ?? Zone(named: "Europe/Rome") ?? .utc
     var dice = Dice(seed, "habit", index)
     let draft = Self.habits[index % Self.habits.count]
     let round = index / Self.habits.count

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Model
 import Waymark
 
@@ -11,7 +11,7 @@ extension SampleData {
 
     /// Returns a local time at the destination on a day.
     func time(_ day: Day, hour: Int, minute: Int = 0) -> Date {
-      day.noon(in: TimeZone(identifier: zone) ?? .gmt)
+      day.noon(in: Zone(named: zone) ?? .utc)
         .addingTimeInterval(Double((hour - 12) * 60 + minute) * 60)
     }
   }

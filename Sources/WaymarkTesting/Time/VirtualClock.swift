@@ -1,5 +1,5 @@
-import Dispatch
-public import Foundation
+package import Dispatch
+public import Platform
 import Synchronization
 package import Transport
 import Waymark

@@ -73,21 +73,22 @@ class Syncthing:
         self.key = XML.parse(home / "config.xml").getroot().find("gui/apikey").text
         self.process = None
 
-    def configure(self, other):
+    def configure(self, other=None):
         tree = XML.parse(self.home / "config.xml")
         root = tree.getroot()
         for folder in root.findall("folder"):
             root.remove(folder)
         folder = XML.SubElement(root, "folder", id="files", path=str(self.folder), type="sendreceive",
                                 rescanIntervalS="0", fsWatcherEnabled="false")
-        for device in (self, other):
-            XML.SubElement(folder, "device", id=device.id)
-        entry = next((each for each in root.findall("device") if each.get("id") == other.id), None)
-        if entry is None:
-            entry = XML.SubElement(root, "device", id=other.id)
-        for address in entry.findall("address"):
-            entry.remove(address)
-        XML.SubElement(entry, "address").text = f"tcp://127.0.0.1:{other.port}"
+        XML.SubElement(folder, "device", id=self.id)
+        if other:
+            XML.SubElement(folder, "device", id=other.id)
+            entry = next((each for each in root.findall("device") if each.get("id") == other.id), None)
+            if entry is None:
+                entry = XML.SubElement(root, "device", id=other.id)
+            for address in entry.findall("address"):
+                entry.remove(address)
+            XML.SubElement(entry, "address").text = f"tcp://127.0.0.1:{other.port}"
         root.find("gui/address").text = f"127.0.0.1:{self.gui}"
         options = root.find("options")
         values = {
@@ -172,4 +173,5 @@ def main():
         shutil.rmtree(work, ignore_errors=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

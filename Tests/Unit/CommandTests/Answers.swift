@@ -1,3 +1,4 @@
+import Platform
 import Console
 import Control
 import Foundation
@@ -77,7 +78,7 @@ func shown(columns: Int = 100, _ body: (inout Rendering) throws -> Void) throws 
 ) {
   var rendering = Rendering(
     width: columns, hasColor: false, notesWidth: columns, notesHaveColor: false,
-    time: TimeText(now: 1_795_262_400_000, zone: try #require(TimeZone(identifier: "UTC"))))
+    time: TimeText(now: 1_795_262_400_000, zone: .utc))
   try body(&rendering)
   for line in rendering.data.lines + rendering.notes.lines {
     #expect(line.displayWidth <= columns, "\(line)")

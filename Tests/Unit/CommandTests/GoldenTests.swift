@@ -1,3 +1,4 @@
+import Platform
 import Console
 import Foundation
 import JSONDocument
@@ -55,7 +56,7 @@ struct GoldenTests {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     var rendering = Rendering(
       width: sheet.width, hasColor: sheet.hasColor, notesWidth: sheet.width, notesHaveColor: false,
-      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+      time: TimeText(now: now, zone: .utc))
     try body(&rendering)
     let page = (rendering.data.lines + rendering.notes.lines).map { $0 + "\n" }.joined()
     if !sheet.hasColor {

@@ -1,3 +1,4 @@
+import Platform
 import Console
 import Foundation
 import JSONDocument
@@ -14,7 +15,7 @@ struct HistoryRenderingTests {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     return Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
-      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+      time: TimeText(now: now, zone: .utc))
   }
 
   private func text(_ words: [String], _ document: JSON, _ arguments: JSON = [:]) throws -> String {

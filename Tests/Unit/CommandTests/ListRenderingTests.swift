@@ -1,3 +1,4 @@
+import Platform
 import Console
 import Control
 import Foundation
@@ -18,7 +19,7 @@ struct ListRenderingTests {
       width: width, hasColor: false, isPiped: isPiped, notesWidth: width, notesHaveColor: false,
       time: TimeText(
         now: try #require(TimeText.moment("2026-11-21T12:00:00Z")),
-        zone: try #require(TimeZone(identifier: "Europe/Berlin"))))
+        zone: try #require(Zone(named: "Europe/Berlin"))))
     try request.command(as: type)
       .render(try AnswerCoding.decode(Shown.Answer.self, from: answer), into: &rendering)
     if !isPiped, arguments["ndjson"] == nil {

@@ -1,3 +1,4 @@
+import Platform
 import Console
 import Foundation
 import JSONDocument
@@ -9,7 +10,7 @@ import WaymarkCare
 
 /// What a node reports to the system that runs it, and the files with which the system runs it.
 struct MachineTests {
-  private let berlin = TimeZone(secondsFromGMT: 7_200) ?? .current
+  private let berlin = Zone(named: "GMT+2") ?? .utc
   private let noon: Int64 = 1_777_820_400_000
 
   @Test(arguments: [

@@ -1,3 +1,4 @@
+import Platform
 import Console
 import Foundation
 import JSONDocument
@@ -22,7 +23,7 @@ struct RenderingTests {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     var rendering = Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
-      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+      time: TimeText(now: now, zone: .utc))
     command.render(try AnswerCoding.decode(Shown.Answer.self, from: answer), into: &rendering)
     let lines = rendering.data.lines + rendering.notes.lines
     for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
@@ -33,7 +34,7 @@ struct RenderingTests {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     var rendering = Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
-      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+      time: TimeText(now: now, zone: .utc))
     try rendering.show(
       document, of: Invocation(words: words, arguments: .object([]), options: GlobalOptions()))
     let lines = rendering.data.lines + rendering.notes.lines
@@ -187,7 +188,7 @@ struct RenderingTests {
       ])
       var rendering = Rendering(
         width: 100, hasColor: true, notesWidth: 100, notesHaveColor: false,
-        time: TimeText(now: 0, zone: try #require(TimeZone(identifier: "UTC"))))
+        time: TimeText(now: 0, zone: .utc))
       rendering.data.table(rendering.peerTable(peers))
       return try #require(rendering.data.lines.last)
     }

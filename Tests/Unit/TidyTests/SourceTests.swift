@@ -60,6 +60,16 @@ struct SourceTests {
     }
   }
 
+  /// On Linux, one import of Foundation anywhere links all of it, with 40 MB of language data.
+  @Test func `only files that differ by platform import Foundation`() throws {
+    for file in try Repository.sources() where !Self.platformFiles.contains(file.path) {
+      let names = imports(in: file.code).filter { $0.hasPrefix("Foundation") }
+      #expect(
+        names.isEmpty,
+        "\(file) imports \(names): import Platform, which exports what the program may use of it")
+    }
+  }
+
   /// On Apple platforms `fsync` does not make anything durable.
   @Test func `one file calls fsync`() throws {
     for file in try swiftFiles(with: ["sync("]) where file.path != "Sources/Platform/Platform.swift" {

@@ -1,3 +1,4 @@
+import Platform
 import Dispatch
 import Foundation
 import JSONDocument
@@ -156,7 +157,7 @@ struct TimeTests {
     for (zone, now, end) in table {
       let (now, end) = (ISO8601DateFormatter().date(from: now), ISO8601DateFormatter().date(from: end))
       let found = Day.end(
-        after: try #require(now).milliseconds, in: try #require(TimeZone(identifier: zone)))
+        after: try #require(now).milliseconds, in: try #require(Zone(named: zone)))
       #expect(Date(milliseconds: found) == end, "\(zone)")
     }
   }

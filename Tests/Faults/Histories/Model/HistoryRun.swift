@@ -45,6 +45,8 @@ package struct HistoryRun {
   private var operations: [OperationID?] = []
   private var devices: [DeviceKey] = []
   private var isSyncing: [Bool]
+  /// A copy of a record that a device's app has read and not saved yet.
+  private var copies: [Int: Copy] = [:]
   /// What each step did, for people.
   package private(set) var journal: [String] = []
 
@@ -100,6 +102,7 @@ package struct HistoryRun {
     case .create: text = try await create(device, step.choices)
     case .edit: text = try await edit(device, step.choices)
     case .move: text = try await move(device, step.choices)
+    case .copy: text = try await copy(device, step.choices)
     case .delete: text = try await delete(device, step.choices)
     case .restore: text = try await restore(device, step.choices)
     case .erase: text = try await erase(device, step.choices)
@@ -250,6 +253,61 @@ package struct HistoryRun {
     try write(
       device, [.init(record: lodging, field: .parent): .record(trip)], as: try await apply(changes, device))
     return "moves \(shown(lodging)) to \(shown(trip))"
+  }
+
+  private struct Copy {
+    let record: Int
+    let value: any Record
+    let origin: [HistoryModel.Field: HistoryModel.Content]
+  }
+
+  /// Reads a record, or edits and saves the copy that was read before, however the record has changed since.
+  private mutating func copy(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let copy = copies.removeValue(forKey: device) else {
+      guard let record = pick(visible(Self.kinds, device), choices[0]) else { return nil }
+      let node = node(device)
+      let value: (any Record)? =
+        switch model.kinds[record] {
+        case .trip: try await node.record(Trip.ID(ids[record]))
+        case .lodging: try await node.record(Lodging.ID(ids[record]))
+        default: try await node.record(Habit.ID(ids[record]))
+        }
+      guard let value else { throw Difference("\(shown(record)) can't be read") }
+      let fields: [HistoryModel.Field] = [.name, .notes]
+      let origin = fields.map { ($0, model.shown(.init(record: record, field: $0), device)) }
+      copies[device] = Copy(
+        record: record, value: value, origin: Dictionary(uniqueKeysWithValues: origin))
+      return "reads \(shown(record))"
+    }
+    let record = copy.record
+    let (name, notes) = (word(choices[1]), optionalWord(choices[2]))
+    var changes = Changes()
+    if var trip = copy.value as? Trip {
+      (trip.name, trip.notes) = (name, notes)
+      changes.save(trip)
+    } else if var lodging = copy.value as? Lodging {
+      (lodging.name, lodging.notes) = (name, notes)
+      changes.save(lodging)
+    } else if var habit = copy.value as? Habit {
+      (habit.name, habit.notes) = (name, notes)
+      changes.save(habit)
+    }
+    if model.isGone(record, device) {
+      try await expectRefusal(.erased) { _ = try await apply(changes, device) }
+      return "can't save the copy of \(shown(record)), which was erased"
+    }
+    var writes: [HistoryModel.Cell: HistoryModel.Content] = [:]
+    for (field, content) in [HistoryModel.Field.name: content(name), .notes: content(notes)] {
+      let cell = HistoryModel.Cell(record: record, field: field)
+      if content != copy.origin[field], content != model.shown(cell, device) { writes[cell] = content }
+    }
+    if !model.isAlive(record, device) { writes[.init(record: record, field: .life)] = .flag(true) }
+    let id = try await apply(changes, device)
+    guard (id != nil) == !writes.isEmpty else {
+      throw Difference("saving the copy wrote \(id == nil ? "nothing" : "something")")
+    }
+    if !writes.isEmpty { try write(device, writes, as: id) }
+    return "saves a copy of \(shown(record)): name “\(name)” notes “\(notes)”"
   }
 
   private mutating func delete(_ device: Int, _ choices: [Int]) async throws -> String? {

@@ -6,7 +6,7 @@ package import JSONDocument
 /// means something if steps are left out.
 package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
-    case create, edit, move, delete, restore, erase, undo, resolve, setting, profile, meet, sync, reopen, wait
+    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, meet, sync, reopen, wait
   }
 
   package var action: Action
@@ -18,7 +18,7 @@ package struct HistoryStep: Hashable, Sendable {
     let weight = switch action {
       case .edit: 8
       case .create, .meet: 5
-      case .delete, .undo: 3
+      case .copy, .delete, .undo: 3
       case .resolve, .restore, .move: 2
       case .erase, .setting, .profile, .sync, .reopen, .wait: 1
     }

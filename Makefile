@@ -45,15 +45,16 @@ build: deps ## build everything with debug information
 release: deps ## build the optimised .build/release/waymark
 	swift build -c release --product waymark
 
-# Sections and functions that nothing uses are left out, equal functions are kept once, and relative relocations are
+# Optimised for size. Sections that nothing uses are left out, equal functions are kept once, and relative relocations are
 # packed, which needs glibc 2.36 or later. `.ci/static-libraries` says what the folder of libraries is for.
 STATIC_LIBRARIES := $(CURDIR)/.build-static/libraries
-STATIC_LINK := --gc-sections --icf=all --no-export-dynamic -z pack-relative-relocs
+STATIC_LINK := --gc-sections --icf=all --no-export-dynamic -z pack-relative-relocs --no-eh-frame-hdr \
+  -T$(CURDIR)/.ci/static.lds
 
 static: deps ## build one that needs only the C library, in .build-static
 	.ci/static-libraries $(STATIC_LIBRARIES)
 	swift build -c release --product waymark --static-swift-stdlib --scratch-path .build-static \
-	  $(addprefix -Xswiftc ,-use-ld=lld -resource-dir $(STATIC_LIBRARIES) -Xclang-linker -static-libgcc) \
+	  $(addprefix -Xswiftc ,-Osize -use-ld=lld -resource-dir $(STATIC_LIBRARIES) -Xclang-linker -static-libgcc) \
 	  $(addprefix -Xlinker ,$(STATIC_LINK))
 
 # The usual variables of packagers: PREFIX is the destination, DESTDIR a prefix for staging.

@@ -180,7 +180,9 @@ final class RecordStates {
     guard !isWhole else { return false }
     for place in try await sortedPlaces() where !group.contains(place.origin.number) {
       try await pace.step()
-      if try store.write(of: record, in: place.origin.number).content(Fields.life) == Self.alive { return false }
+      if try store.write(of: record, in: place.origin.number).content(Fields.life) == Self.alive {
+        return false
+      }
     }
     return true
   }

@@ -80,7 +80,8 @@ extension HistoryModel {
     let life = Cell(record: conflict.record, field: .life)
     switch conflict.reason {
     case .field, .profile:
-      let cell = conflict.field.map { Cell(record: conflict.record, field: $0) }
+      let cell =
+        conflict.field.map { Cell(record: conflict.record, field: $0) }
         ?? Cell(record: conflict.record, field: .whole)
       if isWinner { return [cell: shown(cell, device)] }
       let losers = losers(of: cell, device)

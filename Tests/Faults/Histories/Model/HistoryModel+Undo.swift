@@ -33,7 +33,8 @@ extension HistoryModel {
       if group.contains(winner) {
         let rest = left.subtracting(group)
         guard let next = rest.max() else { return empty(cell) }
-        return cell.field != .life && isErased(next, cell.record, holding) ? nil : content(next, cell, holding)
+        return cell.field != .life && isErased(next, cell.record, holding)
+          ? nil : content(next, cell, holding)
       }
       let now = content(winner, cell, holding)
       let void = voidGroups(around: winner, holding).first { group in

@@ -91,7 +91,9 @@ struct HistoryModel {
   }
 
   /// Whether an operation is in the lane of settings, which all devices exchange.
-  func isSetting(_ number: Int) -> Bool { operations[number].writes.keys.contains { kinds[$0.record] == .setting } }
+  func isSetting(_ number: Int) -> Bool {
+    operations[number].writes.keys.contains { kinds[$0.record] == .setting }
+  }
 
   /// Lets devices exchange what they hold: settings among all of them, records among some.
   mutating func meet(_ devices: [Int], records: [Int]) {

@@ -157,7 +157,9 @@ package struct HistoryRun {
   /// Expects a call to be refused.
   private func expectRefusal(_ code: WaymarkError.Code?, _ call: () async throws -> Void) async throws {
     do { try await call() } catch let error as WaymarkError {
-      if let code, error.code != code { throw Difference("expected the error \(code), got \(error.code): \(error)") }
+      if let code, error.code != code {
+        throw Difference("expected the error \(code), got \(error.code): \(error)")
+      }
       return
     }
     throw Difference("expected a refusal\(code.map { " with \($0)" } ?? "")")
@@ -216,9 +218,12 @@ package struct HistoryRun {
       if let content, content != model.shown(cell, device) { writes[cell] = content }
     }
     let id = try await apply(changes, device)
-    guard (id != nil) == !writes.isEmpty else { throw Difference("the edit wrote \(id == nil ? "nothing" : "something")") }
+    guard (id != nil) == !writes.isEmpty else {
+      throw Difference("the edit wrote \(id == nil ? "nothing" : "something")")
+    }
     if !writes.isEmpty { try write(device, writes, as: id) }
-    return "edits \(shown(record)): \(name.map { "name “\($0)” " } ?? "")\(notes.map { "notes “\($0)”" } ?? "")"
+    return
+      "edits \(shown(record)): \(name.map { "name “\($0)” " } ?? "")\(notes.map { "notes “\($0)”" } ?? "")"
   }
 
   private func changes(_ record: Int, name: String?, notes: String?) -> Changes {
@@ -393,7 +398,8 @@ package struct HistoryRun {
     }
     let resolution = try await node.resolve(listed.id, taking: isWinner ? .winner : .loser)
     try write(device, writes, as: resolution.operation)
-    return "keeps the \(isWinner ? "winner" : "loser") of \(shown(conflict.record)) \(conflict.field?.rawValue ?? "")"
+    return
+      "keeps the \(isWinner ? "winner" : "loser") of \(shown(conflict.record)) \(conflict.field?.rawValue ?? "")"
   }
 
   private mutating func set(_ device: Int, _ choices: [Int]) async throws -> String? {
@@ -412,7 +418,9 @@ package struct HistoryRun {
   private mutating func profile(_ device: Int, _ choices: [Int]) async throws -> String? {
     let cell = HistoryModel.Cell(record: HistoryModel.profile, field: .whole)
     var (name, zone) = ("", "")
-    if case .profile(let oldName, let oldZone) = model.shown(cell, device) { (name, zone) = (oldName, oldZone) }
+    if case .profile(let oldName, let oldZone) = model.shown(cell, device) {
+      (name, zone) = (oldName, oldZone)
+    }
     if choices[0] % 2 == 0 { name = word(choices[1]) } else { zone = word(choices[1]) }
     guard model.shown(cell, device) != .profile(name: name, zone: zone) else { return nil }
     let (newName, newZone) = (name, zone)
@@ -485,7 +493,9 @@ package struct HistoryRun {
     let expected = view.lines(of: model, device, settings, words: Self.words)
     let found = try await view.lines(
       of: node(device), devices: devices, settings: settings.keys.sorted(), words: Self.words)
-    if let text = HistoryView.difference(expected, found, "model", Self.names[device]) { throw Difference(text) }
+    if let text = HistoryView.difference(expected, found, "model", Self.names[device]) {
+      throw Difference(text)
+    }
   }
 }
 

@@ -6,7 +6,8 @@ package import JSONDocument
 /// means something if steps are left out.
 package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
-    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, meet, sync, reopen, wait
+    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, meet, sync,
+      reopen, wait
   }
 
   package var action: Action
@@ -15,13 +16,14 @@ package struct HistoryStep: Hashable, Sendable {
 
   /// The actions as often as a history has them.
   private static let urn: [Action] = Action.allCases.flatMap { action in
-    let weight = switch action {
+    let weight =
+      switch action {
       case .edit: 8
       case .create, .meet: 5
       case .copy, .delete, .undo: 3
       case .resolve, .restore, .move: 2
       case .erase, .setting, .profile, .sync, .reopen, .wait: 1
-    }
+      }
     return Array(repeating: action, count: weight)
   }
 

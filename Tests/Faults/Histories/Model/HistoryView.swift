@@ -20,7 +20,8 @@ struct HistoryView {
   }
 
   private func line(
-    _ kind: String, _ record: String, _ name: String, _ notes: String, in parent: String? = nil, isDated: Bool = true
+    _ kind: String, _ record: String, _ name: String, _ notes: String, in parent: String? = nil,
+    isDated: Bool = true
   ) -> String {
     "\(kind) \(record)\(parent.map { " in \($0)" } ?? ""): “\(name)” “\(notes)”\(isDated ? "" : ", no date")"
   }
@@ -33,9 +34,11 @@ struct HistoryView {
     var lines: [String] = []
     for record in model.kinds.indices where ![.profile, .setting].contains(model.kinds[record]) {
       guard model.knows(device, record), !model.isGone(record, device) else { continue }
-      let parent = model.kinds[record] == .lodging ? model.parent(of: record, device).map { "\($0)" } ?? "0" : nil
+      let parent =
+        model.kinds[record] == .lodging ? model.parent(of: record, device).map { "\($0)" } ?? "0" : nil
       let text = line(
-        "\(model.kinds[record])", "\(record)", text(model, record, .name, device), text(model, record, .notes, device),
+        "\(model.kinds[record])", "\(record)", text(model, record, .name, device),
+        text(model, record, .notes, device),
         in: parent,
         isDated: model.kinds[record] == .lodging
           || model.shown(.init(record: record, field: .rest), device) == .flag(true))
@@ -50,7 +53,9 @@ struct HistoryView {
         "conflict of \(conflict.record) \(conflict.field?.rawValue ?? "–") \(conflict.reason.rawValue), lost by \(conflict.losers)"
       )
     }
-    if case .profile(let name, let zone) = model.shown(.init(record: HistoryModel.profile, field: .whole), device) {
+    if case .profile(let name, let zone) = model.shown(
+      .init(record: HistoryModel.profile, field: .whole), device)
+    {
       lines.append(line("profile", "", name, zone))
     } else {
       lines.append(line("profile", "", "", ""))
@@ -82,13 +87,20 @@ struct HistoryView {
     of node: Node, devices: [DeviceKey], settings: [String], words: [String]
   ) async throws -> [String] {
     var lines = try await records(of: node)
-    for deleted in try await node.deleted(Trip.self) { lines.append(trash(line(deleted.record), deleted.hiddenBy)) }
-    for deleted in try await node.deleted(Lodging.self) { lines.append(trash(line(deleted.record), deleted.hiddenBy)) }
-    for deleted in try await node.deleted(Habit.self) { lines.append(trash(line(deleted.record), deleted.hiddenBy)) }
+    for deleted in try await node.deleted(Trip.self) {
+      lines.append(trash(line(deleted.record), deleted.hiddenBy))
+    }
+    for deleted in try await node.deleted(Lodging.self) {
+      lines.append(trash(line(deleted.record), deleted.hiddenBy))
+    }
+    for deleted in try await node.deleted(Habit.self) {
+      lines.append(trash(line(deleted.record), deleted.hiddenBy))
+    }
     for conflict in try await node.conflicts() where Self.isCompared(conflict) {
       let losers = conflict.losers.compactMap { devices.firstIndex(of: $0.device) }.sorted()
       lines.append(
-        "conflict of \(number(conflict.record)) \(Self.name(conflict.field) ?? "–") \(conflict.reason.rawValue), lost by \(losers)")
+        "conflict of \(number(conflict.record)) \(Self.name(conflict.field) ?? "–") \(conflict.reason.rawValue), lost by \(losers)"
+      )
     }
     for key in settings {
       lines.append("setting \(key): \(try await node.value(of: Setting(key, default: "")))")
@@ -119,7 +131,9 @@ struct HistoryView {
 
   private func number(_ id: UUID) -> String { numbers[id].map { "\($0)" } ?? id.uuidString }
 
-  private func line(_ trip: Trip) -> String { line("trip", number(trip.id.uuid), trip.name, trip.notes, isDated: trip.createdDate != nil) }
+  private func line(_ trip: Trip) -> String {
+    line("trip", number(trip.id.uuid), trip.name, trip.notes, isDated: trip.createdDate != nil)
+  }
 
   private func line(_ lodging: Lodging) -> String {
     line(
@@ -127,7 +141,9 @@ struct HistoryView {
       in: lodging.tripID == .zero ? "0" : number(lodging.tripID.uuid))
   }
 
-  private func line(_ habit: Habit) -> String { line("habit", number(habit.id.uuid), habit.name, habit.notes, isDated: habit.startDate != nil) }
+  private func line(_ habit: Habit) -> String {
+    line("habit", number(habit.id.uuid), habit.name, habit.notes, isDated: habit.startDate != nil)
+  }
 
   private func trash(_ line: String, _ above: RecordReference?) -> String {
     "trash: \(line)\(above.map { " hidden by \(number($0.id))" } ?? "")"

@@ -48,7 +48,8 @@ guard arguments.isEmpty, (2...4).contains(devices) else {
 }
 
 if let replay {
-  guard let parsed = try? JSON.parse(Array(Data(contentsOf: URL(filePath: replay)))), let items = parsed.array else {
+  guard let parsed = try? JSON.parse(Array(Data(contentsOf: URL(filePath: replay)))), let items = parsed.array
+  else {
     fail("\(replay) is not a history")
   }
   let history = items.compactMap { HistoryStep($0) }

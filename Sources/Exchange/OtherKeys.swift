@@ -1,6 +1,5 @@
 import JSONDocument
 package import Records
-package import Replication
 package import Wire
 
 /// The keys of a file's row that Waymark does not know, and those whose spelling it would lose: null, and lists whose items
@@ -110,11 +109,10 @@ extension RecordDraft {
   /// if there is none yet, so that importing files of several devices in turn changes nothing. A file without other keys
   /// leaves those in the store unchanged.
   ///
-  /// - Parameter held: the values in the store.
-  package func keepingIDOfNone(_ held: (FieldNumber) -> Value?) -> RecordDraft {
-    let field = kind.number(OtherKeys.fieldName)
+  /// - Parameter held: the other keys in the store.
+  package func keepingIDOfNone(_ held: Value?) -> RecordDraft {
     var stored = RecordDraft(kind, id)
-    stored[field] = held(field) ?? .null
+    stored[kind.number(OtherKeys.fieldName)] = held ?? .null
     let heldKeys = OtherKeys(of: stored)
     let ownKeys = OtherKeys(of: self)
     guard let given = ownKeys[OtherKeys.idOfNone] else { return self }

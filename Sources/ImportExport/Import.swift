@@ -187,7 +187,8 @@ package struct ImportedRecords: Sendable {
         continue
       }
       var both = earlier[next]
-      let later = draft.key == FixedRecords.none ? draft.keepingIDOfNone { both[$0] } : draft
+      let later =
+        draft.key == FixedRecords.none ? draft.keepingIDOfNone(both[draft.kind.number("otherKeys")]) : draft
       for field in later.fields { both[field.number] = field.value }
       joined.append(both)
       next += 1

@@ -96,7 +96,7 @@ package struct ImportDifference {
 
   /// Adds what the file changes in the organization None. It counts as changed only if the file says more than its id.
   private mutating func none(_ draft: RecordDraft, _ held: RecordRow) {
-    let kept = draft.keepingIDOfNone { held[$0] }
+    let kept = draft.keepingIDOfNone(held[draft.kind.number("otherKeys")])
     let changes = EntryDraft.putting(draft.key, changed(kept, held), on: held)
     entries += changes
     count(draft, isChanged: !changes.isEmpty && !draft.namesOnlyNone, isNew: !held.isAlive)

@@ -70,7 +70,7 @@ extension Node {
   ///   - peer: the peer to wait for; nil for all connected peers, of which there must be at least one.
   ///   - lane: the lane to wait for: `.records`, or `.settings`, which is open without premium too; nil for all open
   ///     lanes.
-  ///   - timeout: the maximum time to wait; with zero, nobody is asked, and what this node knows counts.
+  ///   - timeout: the maximum time to wait; with zero, no peer is asked, and what this node knows counts.
   /// - Throws: `WaymarkError` with the code `not_running` if this node does not serve, or `only_device` if the circle has
   ///   no other device. If the wait times out, the error's code names the obstacle, such as `offline`, `dial_refused`,
   ///   `sync_off`, `peer_sync_off`, `peer_free_tier` or `no_answer`.

@@ -175,7 +175,7 @@ final class RecordStates {
     return nil
   }
 
-  /// Returns whether a record was never alive without the sets of a group. A whole record always is.
+  /// Returns whether only sets of a group have ever made the record alive; false for a whole record, which always is.
   func isAlive(onlyThrough group: Set<Int64>) async throws -> Bool {
     guard !isWhole else { return false }
     for place in try await sortedPlaces() where !group.contains(place.origin.number) {

@@ -194,10 +194,10 @@ private struct Undoing {
       }
     }
     let isCreated =
-      fields.contains(Fields.life) && cells[Fields.life]?.content != Self.alive
+      fields.contains(Fields.life) && cells[Fields.life]?.content != RecordStates.alive
       ? try await states.isAlive(onlyThrough: group) : false
     let wanted = WantedRecord(
-      isAlive: cells[Fields.life]?.content == Self.alive,
+      isAlive: cells[Fields.life]?.content == RecordStates.alive,
       contents: (isCreated ? held.cells : cells).filter { $0.key != Fields.life }.mapValues(\.content))
     // The record is in the trash already.
     if isCreated, held.life != true { return (wanted, []) }
@@ -239,8 +239,6 @@ private struct Undoing {
       try !own.contains($0.origin.number) && store.covers(place, $0)
     }
   }
-
-  private static let alive = RecordStates.alive
 
   // MARK: Records in use
 

@@ -111,11 +111,8 @@ package struct StateInquiry {
 
   /// Compares states with one connected peer, or with all of them.
   package init(with peer: DeviceKey?, on node: NodeCore) {
-    let sessions = node.replica.sessions.values.filter { session in
-      !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
-    }
     var asked: [LinkID: Moment] = [:]
-    for link in sessions.map(\.link).sorted() {
+    for link in node.replica.identifiedSessions(with: peer).map(\.link).sorted() {
       asked[link] = node.loop.steady
       node.loop.handle(.timer(.beat(link)))
     }

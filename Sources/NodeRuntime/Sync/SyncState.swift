@@ -130,12 +130,17 @@ public struct SyncState: Hashable, Sendable {
 }
 
 extension Replica {
+  /// Returns the sessions with one peer or with all peers, as far as they are identified and not closing.
+  func identifiedSessions(with peer: DeviceKey?) -> [Session] {
+    sessions.values.filter { session in
+      !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
+    }
+  }
+
   /// Returns whether the node is in sync with one connected peer or with all of them, in those of the given lanes that
   /// are open; false if no peer is connected or none of the lanes is open.
   func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
-    let sessions = sessions.values.filter { session in
-      !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
-    }
+    let sessions = identifiedSessions(with: peer)
     guard !sessions.isEmpty else { return false }
     return sessions.allSatisfy { session in
       let open = lanes.filter { session[$0].isOpen }

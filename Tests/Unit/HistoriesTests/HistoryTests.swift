@@ -11,6 +11,36 @@ struct HistoryTests {
     #expect(failure == nil, "\(failure.map { "\($0)" } ?? "")\n\(journal.joined(separator: "\n"))")
   }
 
+  /// Histories that differed once, shortened.
+  static let found: [(what: String, steps: JSON)] = [
+    (
+      "the creation of a record is undone twice, on two devices",
+      [
+        ["create", 1, [107, 899, 306, 220]], ["undo", 1, [336, 690, 95, 304]],
+        ["meet", 1, [514, 508, 948, 118]],
+        ["undo", 2, [302, 185, 455, 783]],
+      ]
+    ),
+    (
+      "the creation of a record is undone after it was deleted",
+      [
+        ["create", 1, [652, 29, 403, 27]], ["edit", 1, [126, 131, 982, 675]],
+        ["delete", 1, [382, 228, 434, 492]],
+        ["profile", 0, [845, 644, 152, 291]], ["meet", 2, [960, 139, 727, 194]],
+        ["undo", 0, [640, 863, 12, 752]],
+      ]
+    ),
+  ]
+
+  @Test(arguments: found) func `a history that differed once is equal to the model`(
+    what: String, steps: JSON
+  ) async throws {
+    let history = try #require(steps.array).compactMap { HistoryStep($0) }
+    #expect(history.count == steps.array?.count)
+    let (failure, _) = try await HistoryRun.run(history, devices: 3)
+    #expect(failure == nil, "\(what): \(failure.map { "\($0)" } ?? "")")
+  }
+
   @Test func `a history is read back as it was written`() {
     let steps = HistoryStep.history(100, devices: 3, seed: 1)
     #expect(steps.compactMap { HistoryStep($0.json) } == steps)

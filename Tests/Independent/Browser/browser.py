@@ -156,7 +156,7 @@ class Page:
             raise Failed(f"{script}: {details.get('exception', {}).get('description', details['text'])}")
         return answer["result"].get("value")
 
-    def wait(self, script, purpose, seconds=20):
+    def wait(self, script, purpose, seconds=60):
         """Waits until an expression is true; returns its value, and after how many seconds it was true."""
         begin = time.monotonic()
         while True:

@@ -13,7 +13,7 @@ import Testing
   private func check(_ part: String) async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let (code, said) = try await stage.script("Tests/Independent/Browser/run", [part], seconds: 300)
+    let (code, said) = try await stage.script("Tests/Independent/Browser/run", [part], seconds: 500)
     #expect(code == 0, "\(said)")
   }
 }

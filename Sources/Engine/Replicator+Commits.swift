@@ -17,46 +17,66 @@ extension Replicator {
   package func write(
     _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Now
   ) throws -> [ChangeSetID] {
+    try write(OperationContents(operation, consume drafts, seed: random16), leastClock: leastClock, now: now)
+  }
+
+  /// Writes an operation whose entries have been encoded already. Otherwise as the function above.
+  @discardableResult
+  package func write(
+    _ contents: consuming OperationContents, leastClock: Clock = .zero, now: Now
+  ) throws -> [ChangeSetID] {
     precondition(!isSpent, "a device continues to write although it has no incarnation left")
     guard canStore else { throw WriteRefusal.cannotStore }
-    let sets = try author(operation, drafts, leastClock: leastClock, now: now)
-    guard !sets.isEmpty else { return [] }
-    // This device's own writes are never parked, however far its clock is ahead.
-    let committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max), now)
-    handle(.committed(committed), now: now)
-    return sets.map(\.id)
+    var authors = try authors(of: consume contents)
+    var (ids, pushable, bytes) = ([ChangeSetID](), [VerifiedChangeSet](), 0)
+    // An operation may be large, so each set is freed once it is stored, unless all of them can be pushed to peers.
+    let report = try commit(now) {
+      guard let set = try Self.nextSet(&authors, leastClock, now) else { return nil }
+      ids.append(set.id)
+      bytes += set.raw.byteCount
+      pushable = bytes <= Replica.pushBytesMax ? pushable + [set] : []
+      return set
+    }
+    guard !ids.isEmpty else { return [] }
+    handle(.committed(ownCommitted(pushable, report)), now: now)
+    return ids
   }
 
   /// Does what `write` does before it commits, so that a preview can tell whether the operation fits.
   ///
   /// - Throws: `ChangeSetError.beyondQuota`, or an error of the store.
-  package func checkQuota(_ operation: OperationDraft, _ drafts: consuming [EntryDraft], now: Now) throws {
+  package func checkQuota(_ contents: consuming OperationContents, now: Now) throws {
     // No entry is larger than a change set.
-    let most = UInt64(drafts.count) * UInt64(Limits.setBytesMax)
+    let most = UInt64(contents.entryCount) * UInt64(Limits.setBytesMax)
     let room = try Lane.allCases.map {
       try store.room(in: LogKey(device: device, incarnation: incarnation, lane: $0))
     }
     guard room.contains(where: { most > $0 }) else { return }
-    _ = try author(operation, drafts, leastClock: .zero, now: now)
+    var authors = try authors(of: consume contents)
+    while try Self.nextSet(&authors, .zero, now) != nil {}
   }
 
-  /// Signs the change sets of an operation.
-  private func author(
-    _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock, now: Now
-  ) throws -> [VerifiedChangeSet] {
-    var sets: [VerifiedChangeSet] = []
-    var rest = consume drafts
-    for lane in Lane.allCases {
-      let entries = rest.filter { $0.key.kind.lane == lane }
-      guard !entries.isEmpty else { continue }
-      // An import may be large, so entries are moved to the author, which frees them once they are encoded.
-      rest.removeAll { $0.key.kind.lane == lane }
+  /// Returns the authors of an operation's sets in the order of the lanes, each before its first set.
+  private func authors(of contents: consuming OperationContents) throws -> [Author] {
+    let operation = contents.operation
+    return try contents.finish().map { lane, contents in
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)
       var author = Author(
         position: try store.authorPosition(circle: circle.id, log: log), key: signing, seed: random16)
-      sets += try author.write(consume entries, operation: operation, wall: now.wall, leastClock: leastClock)
+      author.begin(contents, of: operation)
+      return author
     }
-    return sets
+  }
+
+  /// Returns the next set of an operation; nil after the last one.
+  private static func nextSet(
+    _ authors: inout [Author], _ leastClock: Clock, _ now: Now
+  ) throws -> VerifiedChangeSet? {
+    while !authors.isEmpty {
+      if let set = try authors[0].nextSet(wall: now.wall, leastClock: leastClock) { return set }
+      authors.removeFirst()
+    }
+    return nil
   }
 
   /// Repairs the effects of a clock that was ahead: cuts this device's logs after the last sets with a plausible time,

@@ -251,7 +251,7 @@ extension Replicator {
 
   var canStore: Bool { disk.canStore }
 
-  /// Commits sets written by this device or received from peers, in one transaction.
+  /// Commits sets received from peers, in one transaction.
   ///
   /// - Parameter isTurnOver: called after each set; once it returns true, the remaining sets are left out.
   func commit(
@@ -273,6 +273,22 @@ extension Replicator {
     }
     didCommit(report)
     return committed(placed, report)
+  }
+
+  /// Commits sets written by this device, in one transaction. They are never parked, however far its clock is ahead.
+  ///
+  /// - Parameter next: returns the next set; nil after the last one.
+  func commit(_ now: Now, _ next: () throws -> VerifiedChangeSet?) throws -> CommitReport {
+    let report = try store.commit(
+      horizon: Clock(raw: .max), holding: holding(now), noting: noting, endsAtExcess: true, next: next)
+    didCommit(report)
+    return report
+  }
+
+  /// Returns the outcome of a commit of this device's own sets.
+  func ownCommitted(_ sets: [VerifiedChangeSet], _ report: CommitReport) -> Committed {
+    committed(
+      zip(sets, report.placements).map { Committed.Item(set: $0, link: nil, placement: $1) }, report)
   }
 
   private func noting(_ report: CommitReport) throws { try shell?.noting(report) }

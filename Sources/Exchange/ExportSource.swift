@@ -11,7 +11,7 @@ package struct ExportSource: Sendable {
   /// The kinds that a full export has.
   let schema: Schema
 
-  package init(_ records: [RecordDraft] = [], schema: Schema = .builtIn) {
+  package init(_ records: some Sequence<RecordDraft> = [], schema: Schema = .builtIn) {
     self.schema = schema
     for record in records { add(record) }
   }

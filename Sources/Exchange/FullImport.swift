@@ -44,31 +44,26 @@ struct FullImport {
   private mutating func read(_ kind: Kind, _ pieces: [JSONItems]) {
     let known = Set(["id"] + kind.fields.flatMap(\.parts))
     let files = files
-    let read = concurrently(pieces.count) { piece in
-      pieces[piece].map { ImportedRow($0, kind, known, files) }
-    }
-    for (index, row) in read.joined().enumerated() {
-      builder.noteUnknownKeys(row.unknownKeys, known: [], in: kind.plural)
-      do throws(RowError) {
-        try builder.add(checked: try row.draft.get())
-      } catch {
-        builder.skip(Location(kind.plural, index), error.reason)
+    let read = concurrently(pieces.count) { number in
+      var piece = RowPiece()
+      for (index, json) in zip((number * JSONText.itemsInPiece)..., pieces[number]) {
+        let unknown = (json.members ?? []).map(\.key).filter { !known.contains($0) }
+        piece.findings.noteUnknownKeys(unknown, in: kind.plural)
+        do throws(RowError) {
+          piece.append(try ImportedRow.draft(json, kind, files), from: index)
+        } catch {
+          piece.refused.append((index, error))
+        }
       }
+      return piece
     }
+    builder.add(read, of: kind.plural)
   }
 }
 
-/// A row of the export, with everything that can be read without other rows.
-private struct ImportedRow: Sendable {
-  let draft: Result<RecordDraft, RowError>
-  let unknownKeys: [String]
-
-  init(_ json: JSON, _ kind: Kind, _ known: Set<String>, _ files: [FileReference]) {
-    unknownKeys = (json.members ?? []).map(\.key).filter { !known.contains($0) }
-    draft = Result { () throws(RowError) in try Self.draft(json, kind, files) }
-  }
-
-  private static func draft(
+/// Reads a row of the export.
+private enum ImportedRow {
+  static func draft(
     _ json: JSON, _ kind: Kind, _ files: [FileReference]
   ) throws(RowError) -> RecordDraft {
     let row = try Row(json)

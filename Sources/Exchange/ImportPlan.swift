@@ -6,7 +6,7 @@ package import Wire
 package struct ImportPlan: Sendable {
   package let format: ExchangeFormat
   /// The records in ascending order of kind and id, each record once.
-  package private(set) var drafts: [RecordDraft]
+  package private(set) var drafts: DraftList
   /// The rows that are skipped.
   package let skipped: [SkippedRow]
   /// Warnings that require no action.
@@ -16,17 +16,10 @@ package struct ImportPlan: Sendable {
   ///
   /// - Parameter keep: stores the bytes, and returns the value that names them.
   package mutating func replaceLongBytes(_ keep: ([UInt8]) throws -> Value) rethrows {
-    var blobs: [Kind: [Field]] = [:]
-    for index in drafts.indices {
-      let kind = drafts[index].kind
-      let fields = blobs[kind] ?? kind.fields.filter { $0.type == .blob }
-      blobs[kind] = fields
-      for field in fields {
-        guard case .bytes(let bytes)? = drafts[index][field.number], !Blob.isInline(byteCount: bytes.count)
-        else {
-          continue
-        }
-        drafts[index][field.number] = try keep(bytes)
+    try drafts.changeLong { draft in
+      for field in draft.kind.fields where field.type == .blob {
+        guard case .bytes(let bytes)? = draft[field.number], !Blob.isInline(byteCount: bytes.count) else { continue }
+        draft[field.number] = try keep(bytes)
       }
     }
   }
@@ -42,13 +35,12 @@ package struct SkippedRow: Hashable, Sendable {
 /// Collects drafts, skipped rows and warnings while a file is read.
 struct PlanBuilder {
   /// The drafts, in the order of the file.
-  private var drafts: [RecordDraft] = []
-  /// The index in `drafts` of each record, by kind and id.
+  private var drafts = DraftList()
+  /// The index in `drafts` of each record, by kind and id, except for records that were added as rows.
   private var positions: [Kind: [RecordID: Int32]] = [:]
   private(set) var skipped: [SkippedRow] = []
   private var warnings: [String] = []
-  /// The number of occurrences of each finding that is reported only once.
-  private var counts: [String: Int] = [:]
+  private var findings = Findings()
 
   /// Adds a record, unless its values are invalid or its id is already present.
   ///
@@ -60,12 +52,12 @@ struct PlanBuilder {
   }
 
   /// Adds a record that has been validated, unless its id is already present.
-  mutating func add(checked draft: RecordDraft) throws(RowError) {
-    guard position(draft.kind, draft.id) == nil else {
-      throw RowError("its id \(draft.id.uuid) appears twice in the file")
-    }
+  private mutating func add(checked draft: RecordDraft) throws(RowError) {
+    guard position(draft.kind, draft.id) == nil else { throw Self.twice(draft.id) }
     append(draft)
   }
+
+  private static func twice(_ id: RecordID) -> RowError { RowError("its id \(id.uuid) appears twice in the file") }
 
   /// Throws if the draft has invalid values.
   static func check(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
@@ -76,13 +68,27 @@ struct PlanBuilder {
     }
   }
 
-  /// Adds records that have been validated. The plan must have no other records of their kind, and `draft` does not
-  /// find them later.
-  mutating func add(checked drafts: [RecordDraft]) { self.drafts += drafts }
+  /// Adds the rows of a list of the file, whose pieces were read in parallel, and reports what was found in them. The
+  /// plan must have no other records of their kind, and `draft` does not find them later.
+  mutating func add(_ pieces: consuming [RowPiece], of section: String) {
+    var rows = RowPiece()
+    for piece in pieces { rows.append(piece) }
+    for (index, id) in rows.drafts.sort() { rows.refused.append((rows.indices[index], Self.twice(id))) }
+    for (index, error) in rows.refused.sorted(by: { $0.index < $1.index }) {
+      skip(Location(section, index), error.reason)
+    }
+    findings.add(rows.findings)
+    drafts.append(contentsOf: rows.drafts)
+  }
 
   /// Returns the draft of a record that was added before; nil if there is none.
   func draft(_ kind: Kind, _ id: RecordID) -> RecordDraft? {
     position(kind, id).map { drafts[$0] }
+  }
+
+  /// Returns a value for each record of a kind that was added before.
+  func each<Found>(_ kind: Kind, _ value: (RecordDraft) -> Found) -> [RecordID: Found] {
+    (positions[kind] ?? [:]).mapValues { value(drafts[Int($0)]) }
   }
 
   private func position(_ kind: Kind, _ id: RecordID) -> Int? { positions[kind]?[id].map { Int($0) } }
@@ -90,7 +96,11 @@ struct PlanBuilder {
   /// Adds or replaces records without validating them, such as the organization None.
   mutating func put(_ records: [RecordDraft]) {
     for record in records {
-      if let position = position(record.kind, record.id) { drafts[position] = record } else { append(record) }
+      if let position = position(record.kind, record.id) {
+        drafts.replace(at: position, with: record)
+      } else {
+        append(record)
+      }
     }
   }
 
@@ -106,7 +116,7 @@ struct PlanBuilder {
   mutating func warn(_ warning: String) { warnings.append(warning) }
 
   /// Counts a finding that is reported only once, with its number of occurrences.
-  mutating func count(_ what: String) { counts[what, default: 0] += 1 }
+  mutating func count(_ what: String) { findings.count(what) }
 
   /// Reports an object's keys that the format does not have.
   mutating func noteUnknownKeys(_ row: JSON, known: Set<String>, in section: String) {
@@ -115,23 +125,25 @@ struct PlanBuilder {
 
   /// Reports the keys that the format does not have.
   mutating func noteUnknownKeys(_ keys: [String], known: Set<String> = [], in section: String) {
-    for key in keys where !known.contains(key) {
-      count("\(section): the key \"\(key)\" is unknown and is left out")
-    }
+    findings.noteUnknownKeys(keys.filter { !known.contains($0) }, in: section)
+  }
+
+  /// Reports keys that the format does not have.
+  mutating func note(kept: [String], leftOut: [String], in section: String) {
+    findings.note(kept: kept, leftOut: leftOut, in: section)
   }
 
   /// Returns the plan of everything collected, and empties the builder so that no record is in memory twice.
   mutating func plan(_ format: ExchangeFormat) -> ImportPlan {
-    let counted = counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
-      $0.value == 1 ? $0.key : "\($0.key) (\($0.value) times)"
-    }
     positions = [:]
-    var sorted: [RecordDraft] = []
+    var sorted = DraftList()
     swap(&sorted, &drafts)
-    sorted.sort()
+    let removed = sorted.sort()
+    precondition(removed.isEmpty, "two drafts of one record")
+    let spans = sorted.indices.lazy.filter { sorted.kind(at: $0)?.span != nil }
     return ImportPlan(
       format: format, drafts: sorted, skipped: skipped,
-      warnings: warnings + sorted.compactMap(Self.misordered) + counted)
+      warnings: warnings + spans.compactMap { Self.misordered(sorted[$0]) } + findings.sentences)
   }
 
   /// Returns a warning about a record that ends before it starts; nil if it does not. Such records are imported, because
@@ -146,6 +158,56 @@ struct PlanBuilder {
   }
 
   private static func time(_ value: Value?) -> Int64? { value?.asInteger ?? value?.part(0).asInteger }
+}
+
+/// The rows of a piece of a list, which one thread reads.
+struct RowPiece: Sendable {
+  var drafts = DraftList()
+  /// The index among the rows of the list from which each draft was created.
+  private(set) var indices: [Int] = []
+  /// The rows that are skipped.
+  var refused: [(index: Int, error: RowError)] = []
+  var findings = Findings()
+
+  /// Adds a row that has been validated.
+  mutating func append(_ draft: RecordDraft, from index: Int) {
+    drafts.append(draft)
+    indices.append(index)
+  }
+
+  /// Adds the next piece of the list.
+  mutating func append(_ next: RowPiece) {
+    drafts.append(contentsOf: next.drafts)
+    indices += next.indices
+    refused += next.refused
+    findings.add(next.findings)
+  }
+}
+
+/// Findings that are reported only once each, with the number of their occurrences.
+struct Findings: Sendable {
+  private var counts: [String: Int] = [:]
+
+  mutating func count(_ what: String) { counts[what, default: 0] += 1 }
+
+  mutating func add(_ other: Findings) { counts.merge(other.counts, uniquingKeysWith: +) }
+
+  /// Counts keys that the format does not have.
+  mutating func note(kept: [String], leftOut: [String], in section: String) {
+    for key in kept { count("\(section): the key \"\(key)\" is unknown and is kept with its record") }
+    noteUnknownKeys(leftOut, in: section)
+  }
+
+  mutating func noteUnknownKeys(_ keys: [String], in section: String) {
+    for key in keys { count("\(section): the key \"\(key)\" is unknown and is left out") }
+  }
+
+  /// The findings in the order of their bytes.
+  var sentences: [String] {
+    counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
+      $0.value == 1 ? $0.key : "\($0.key) (\($0.value) times)"
+    }
+  }
 }
 
 /// The position of a row in a file, which becomes text only if the row is reported.

@@ -210,12 +210,6 @@ extension PlanBuilder {
     keys.add(members, inside: inner)
     draft.keep(keys)
   }
-
-  /// Reports keys that the format does not have.
-  mutating func note(kept: [String], leftOut: [String], in section: String) {
-    for key in kept { count("\(section): the key \"\(key)\" is unknown and is kept with its record") }
-    noteUnknownKeys(leftOut, in: section)
-  }
 }
 
 extension OtherKeys {

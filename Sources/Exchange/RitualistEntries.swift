@@ -2,85 +2,28 @@ import JSONDocument
 import Records
 import Wire
 
-/// The logs in Ritualist's export, which make up most of a large file.
-///
-/// They are read on all cores, without building a tree. Drafts are created in the order of their keys, so that later
-/// passes find them adjacent in memory.
-struct RitualistEntries {
-  /// The drafts in ascending order of id, each id once.
-  private(set) var drafts: [RecordDraft] = []
-  /// The rows from which the drafts were created, in the same order.
-  private(set) var rows: [LogRow] = []
-  /// The rows that are skipped, in the order of the file.
-  private(set) var refused: [(index: Int, error: RowError)] = []
-
-  init(_ text: JSONText, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>) {
+/// The logs in Ritualist's export, which make up most of a large file. They are read on all cores, without building a
+/// tree.
+enum RitualistEntries {
+  /// Reads the logs.
+  ///
+  /// - Parameters:
+  ///   - starts: the start of each habit in the file; nil for a habit without one.
+  ///   - skippedHabits: the habits that are skipped, whose logs are skipped too.
+  static func read(
+    _ text: JSONText, _ zones: ZoneOffsets, starts: [RecordID: Int64?], without skippedHabits: Set<RecordID>
+  ) -> [RowPiece] {
     let pieces = text.pieces("habitLogs")
-    let read = concurrently(pieces.count) {
-      LogPiece(pieces[$0], from: $0 * JSONText.itemsInPiece, zones, without: skippedHabits)
-    }
-    refused = read.flatMap(\.refused)
-    collect(read.flatMap(\.rows))
-    refused.sort { $0.index < $1.index }
-  }
-
-  private mutating func collect(_ read: [LogRow]) {
-    let order = read.indices.map { (id: read[$0].id, row: $0) }
-      .sorted { ($0.id.raw.word0, $0.id.raw.word1, $0.row) < ($1.id.raw.word0, $1.id.raw.word1, $1.row) }
-    let parts = Self.parts(order.map(\.id))
-    let made = concurrently(parts.count) { part in LogDrafts(order[parts[part]].lazy.map { read[$0.row] }) }
-    drafts.reserveCapacity(order.count)
-    rows.reserveCapacity(order.count)
-    for part in made {
-      drafts += part.drafts
-      rows += part.rows
-      refused += part.refused
-    }
-  }
-
-  /// Divides the rows into parts for one thread each; all rows with the same id are in the same part.
-  private static func parts(_ ids: [RecordID]) -> [Range<Int>] {
-    var parts: [Range<Int>] = []
-    var first = 0
-    while first < ids.count {
-      var end = min(first + JSONText.itemsInPiece, ids.count)
-      while end < ids.count, ids[end] == ids[end - 1] { end += 1 }
-      parts.append(first..<end)
-      first = end
-    }
-    return parts
-  }
-}
-
-/// Drafts from rows that are sorted by id, created by one thread.
-private struct LogDrafts: Sendable {
-  private(set) var drafts: [RecordDraft] = []
-  private(set) var rows: [LogRow] = []
-  private(set) var refused: [(index: Int, error: RowError)] = []
-
-  init(_ sorted: some Collection<LogRow>) {
-    drafts.reserveCapacity(sorted.count)
-    rows.reserveCapacity(sorted.count)
-    for row in sorted {
-      do throws(RowError) {
-        let draft = row.draft
-        try PlanBuilder.check(draft, isComplete: true)
-        guard drafts.last?.id != row.id else {
-          throw RowError("its id \(row.id.uuid) appears twice in the file")
-        }
-        drafts.append(draft)
-        rows.append(row)
-      } catch {
-        refused.append((row.index, error))
-      }
+    return concurrently(pieces.count) { number in
+      var reader = LogReader(zones: zones, starts: starts, skippedHabits: skippedHabits)
+      reader.read(pieces[number], from: number * JSONText.itemsInPiece)
+      return reader.piece
     }
   }
 }
 
 /// A log as the file has it, with everything that can be read without other rows.
-struct LogRow: Sendable {
-  /// The index among the logs of the file.
-  let index: Int
+private struct LogRow {
   let id: RecordID
   let habit: RecordID
   let time: Int64
@@ -116,30 +59,53 @@ struct LogRow: Sendable {
   }
 }
 
-/// A piece of the list of logs, which one thread reads.
-private struct LogPiece: Sendable {
-  private(set) var rows: [LogRow] = []
-  private(set) var refused: [(index: Int, error: RowError)] = []
-  private let zones: ZoneOffsets
-  private let skippedHabits: Set<RecordID>
+/// Reads a piece of the list of logs.
+private struct LogReader {
+  let zones: ZoneOffsets
+  let starts: [RecordID: Int64?]
+  let skippedHabits: Set<RecordID>
+  private(set) var piece = RowPiece()
 
-  init(
-    _ items: JSONItems, from first: Int, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>
-  ) {
-    self.zones = zones
-    self.skippedHabits = skippedHabits
-    rows.reserveCapacity(JSONText.itemsInPiece)
+  mutating func read(_ items: JSONItems, from first: Int) {
     var items = items
     var index = first
     while true {
-      if let row = flat(&items, index) {
-        rows.append(row)
-      } else if let json = items.next() {
-        do throws(RowError) { rows.append(try row(json, index)) } catch { refused.append((index, error)) }
-      } else {
-        return
+      do throws(RowError) {
+        if let row = flat(&items) {
+          try add(row, index)
+        } else if let json = items.next() {
+          try add(try row(json), index)
+        } else {
+          return
+        }
+      } catch {
+        piece.refused.append((index, error))
       }
       index += 1
+    }
+  }
+
+  private mutating func add(_ row: LogRow, _ index: Int) throws(RowError) {
+    let draft = row.draft
+    try PlanBuilder.check(draft, isComplete: true)
+    piece.append(draft, from: index)
+    note(row)
+  }
+
+  /// Reports anything unusual about a log that is kept.
+  private mutating func note(_ row: LogRow) {
+    piece.findings.note(
+      kept: row.otherKeys.members.map(\.key), leftOut: row.otherKeys.leftOut, in: "habitLogs")
+    if !row.isZoneKnown, let zone = row.zone {
+      piece.findings.count("habitLogs: the time zone \(zone) is unknown, so the day is the UTC day")
+    }
+    guard let start = starts[row.habit] else {
+      piece.findings.count("habitLogs: a log belongs to a habit that is not in the file")
+      return
+    }
+    guard let start, row.time < start else { return }
+    if zones.day(milliseconds: row.time, zone: row.zone) < zones.day(milliseconds: start, zone: row.zone) {
+      piece.findings.count("habitLogs: a log is dated before the start of its habit; it is kept")
     }
   }
 
@@ -147,7 +113,7 @@ private struct LogPiece: Sendable {
 
   private static let keys: Set = ["id", "habitID", "date", "value", "timezone", "day"]
 
-  private func row(_ json: JSON, _ index: Int) throws(RowError) -> LogRow {
+  private func row(_ json: JSON) throws(RowError) -> LogRow {
     let row = try Row(json)
     guard let habit = try row.identifier("habitID") else { throw RowError("it has no habitID") }
     guard let time = try row.time("date") else { throw RowError("it has no date") }
@@ -158,7 +124,7 @@ private struct LogPiece: Sendable {
     for member in OtherKeys.unknown(json, known: Self.keys) { otherKeys.add(member) }
     for member in json.members ?? [] where member.value.isNull { otherKeys.add(member) }
     return LogRow(
-      index: index, id: try row.id(), habit: habit, time: time, value: try row.float("value"), zone: zone,
+      id: try row.id(), habit: habit, time: time, value: try row.float("value"), zone: zone,
       offset: zone.flatMap { zones.seconds(time, $0) }, day: try row.text("day"),
       otherKeys: otherKeys)
   }
@@ -173,7 +139,7 @@ private struct LogPiece: Sendable {
   private static let zoneKey = flatKey("timezone")
 
   /// Reads a row of the usual form; for any other, returns nil and does not advance.
-  private func flat(_ items: inout JSONItems, _ index: Int) -> LogRow? {
+  private func flat(_ items: inout JSONItems) -> LogRow? {
     var (id, habit): (RecordID?, RecordID?)
     var (time, value): (Int64?, Double?)
     var zone: String?
@@ -193,7 +159,7 @@ private struct LogPiece: Sendable {
     guard let end, let id, let habit, let time, !skippedHabits.contains(habit) else { return nil }
     items.pass(to: end)
     return LogRow(
-      index: index, id: id, habit: habit, time: time, value: value, zone: zone,
+      id: id, habit: habit, time: time, value: value, zone: zone,
       offset: zone.flatMap { zones.seconds(time, $0) }, day: nil, otherKeys: Self.noKeys)
   }
 }

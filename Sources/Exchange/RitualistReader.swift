@@ -142,28 +142,8 @@ struct RitualistReader {
   private static let startField = Kind.habit.number("startDate")
 
   private mutating func readLogs(_ text: JSONText) {
-    let logs = RitualistEntries(text, zones, without: skippedHabits)
-    for (index, error) in logs.refused { builder.skip(Location("habitLogs", index), error.reason) }
-    for row in logs.rows {
-      builder.note(kept: row.otherKeys.members.map(\.key), leftOut: row.otherKeys.leftOut, in: "habitLogs")
-      note(row)
-    }
-    builder.add(checked: logs.drafts)
-  }
-
-  /// Reports anything unusual about a log that is kept.
-  private mutating func note(_ row: LogRow) {
-    if !row.isZoneKnown, let zone = row.zone {
-      builder.count("habitLogs: the time zone \(zone) is unknown, so the day is the UTC day")
-    }
-    guard let held = builder.draft(Kind.habit, row.habit) else {
-      builder.count("habitLogs: a log belongs to a habit that is not in the file")
-      return
-    }
-    guard case .integer(let start) = held[Self.startField], row.time < start else { return }
-    if zones.day(milliseconds: row.time, zone: row.zone) < zones.day(milliseconds: start, zone: row.zone) {
-      builder.count("habitLogs: a log is dated before the start of its habit; it is kept")
-    }
+    let starts = builder.each(Kind.habit) { $0[Self.startField]?.asInteger }
+    builder.add(RitualistEntries.read(text, zones, starts: starts, without: skippedHabits), of: "habitLogs")
   }
 
   // MARK: Profile

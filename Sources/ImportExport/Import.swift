@@ -82,7 +82,7 @@ public struct ImportSummary: Hashable, Sendable, Codable {
 /// The records from all files of one import, which are added file by file.
 package struct ImportedRecords: Sendable {
   /// The records in ascending order of their keys, each of them once.
-  private var drafts: [RecordDraft] = []
+  private var drafts = DraftList()
   /// The formats of the files.
   private var formats: Set<ExchangeFormat> = []
   private var skipped = 0
@@ -144,24 +144,22 @@ package struct ImportedRecords: Sendable {
     drafts = Self.joined(drafts, plan.drafts)
   }
 
-  /// Returns the records and removes them from this value, so that they are not in memory twice.
-  private mutating func takeDrafts() -> [RecordDraft] {
-    defer { drafts = [] }
-    return drafts
-  }
-
-  /// Returns the entries that the import writes.
+  /// Compares the records with the store, and frees them.
   ///
+  /// - Parameter contents: the contents of the import, which are still empty.
   /// - Throws: `WaymarkError` with the code `usage` if Waymark's own exports are mixed with other files. The former have
   ///   exact values; those of other formats replace a value only as far as the format can represent it.
-  package mutating func difference(from store: Store, now: Moment) throws -> ImportDifference {
+  package mutating func takeDifference(
+    from store: Store, into contents: consuming OperationContents, now: Moment
+  ) throws -> ImportDifference {
     let isExact = formats.contains(.json)
     guard !isExact || formats.count == 1 else {
       throw WaymarkError.usage(
         "A Waymark export can't be imported together with files of other applications; nothing was imported.",
         next: "import it on its own")
     }
-    return try ImportDifference(takeDrafts(), store: store, now: now, isExact: isExact)
+    defer { drafts = DraftList() }
+    return try ImportDifference(drafts, into: contents, store: store, now: now, isExact: isExact)
   }
 
   package func summary(_ difference: ImportDifference, isPreview: Bool) -> ImportSummary {
@@ -172,17 +170,16 @@ package struct ImportedRecords: Sendable {
 
   /// Returns the drafts of both files in the order of their keys. If both files contain a record, their fields are
   /// combined, and the fields of the later file win.
-  private static func joined(_ earlier: [RecordDraft], _ later: [RecordDraft]) -> [RecordDraft] {
+  private static func joined(_ earlier: DraftList, _ later: DraftList) -> DraftList {
     if earlier.isEmpty { return later }
-    var joined: [RecordDraft] = []
-    joined.reserveCapacity(earlier.count + later.count)
+    var joined = DraftList()
     var next = earlier.startIndex
     for draft in later {
-      while next < earlier.endIndex, earlier[next] < draft {
+      while next < earlier.endIndex, earlier.key(at: next) < draft.key {
         joined.append(earlier[next])
         next += 1
       }
-      guard next < earlier.endIndex, earlier[next].key == draft.key else {
+      guard next < earlier.endIndex, earlier.key(at: next) == draft.key else {
         joined.append(draft)
         continue
       }
@@ -193,6 +190,7 @@ package struct ImportedRecords: Sendable {
       joined.append(both)
       next += 1
     }
-    return joined + earlier[next...]
+    for draft in earlier[next...] { joined.append(draft) }
+    return joined
   }
 }

@@ -4,101 +4,98 @@ package import Replication
 package import Storage
 import Wire
 
-/// The entries that an import writes. Only fields that differ from the store are written, so importing the same file a
-/// second time changes nothing.
+/// What an import changes. Only fields that differ from the store are written, so importing the same file a second time
+/// changes nothing.
 package struct ImportDifference {
-  private(set) var entries: [EntryDraft] = []
+  /// The entries of the import.
+  private var contents: OperationContents
   package private(set) var added = 0
   package private(set) var updated = 0
   package private(set) var unchanged = 0
 
   /// The stored profile's time of change, as used for merging.
   private var profileHeldAt: Moment = 0
-  /// The imported records. Each draft is emptied once it has been compared, so that no record is in memory both as a
-  /// draft and as an entry.
-  private var drafts: [RecordDraft]
-
   /// Whether the drafts have exactly the values to write; otherwise a stored value remains if the file's value equals it
   /// as far as the file's format can represent it.
   private let isExact: Bool
 
-  /// - Parameter drafts: the imported records, in ascending order of their keys. The files that they name are durable.
+  /// - Parameters:
+  ///   - drafts: the imported records, in ascending order of their keys. The files that they name are durable.
+  ///   - contents: the contents of the import, which are still empty.
   package init(
-    _ drafts: consuming [RecordDraft], store: Store, now: Moment, isExact: Bool = false
+    _ drafts: DraftList, into contents: consuming OperationContents, store: Store, now: Moment,
+    isExact: Bool = false
   ) throws {
-    self.drafts = drafts
+    self.contents = contents
     self.isExact = isExact
-    entries.reserveCapacity(self.drafts.count)
     if let profile = try store.record(FixedRecords.profile) {
       profileHeldAt = try store.timeOfChange(of: profile.key) ?? 0
     }
     var start = 0
-    while start < self.drafts.count {
-      let kind = self.drafts[start].key.kind
-      let end = self.drafts[start...].firstIndex { $0.key.kind != kind } ?? self.drafts.count
-      try compare(start..<end, kind, store, now)
+    while start < drafts.count {
+      let kind = drafts.key(at: start).kind
+      let end = drafts.indices[start...].first { drafts.key(at: $0).kind != kind } ?? drafts.count
+      try compare(drafts, start..<end, kind, store, now)
       start = end
     }
-    self.drafts = []
   }
 
-  /// Returns the entries and removes them from this value, so that they are not in memory twice.
-  package mutating func takeEntries() -> [EntryDraft] {
-    defer { entries = [] }
-    return entries
+  /// Returns the contents and removes them from this value, so that they are freed while they are written.
+  package mutating func takeContents() -> OperationContents {
+    var taken = OperationContents(contents.operation, seed: { .zero })
+    swap(&taken, &contents)
+    return taken
   }
 
   /// Compares the drafts of one kind with the store. A few drafts are looked up one by one. Many are compared in one
   /// pass over the store, because the drafts and the stored records are both in the order of their ids.
   private mutating func compare(
-    _ range: Range<Int>, _ kind: KindNumber, _ store: Store, _ now: Moment
+    _ drafts: DraftList, _ range: Range<Int>, _ kind: KindNumber, _ store: Store, _ now: Moment
   ) throws {
     guard range.count > Self.lookupsMax else {
-      for index in range { try compare(index, try store.record(drafts[index].key), now) }
+      for index in range { try compare(drafts[index], try store.record(drafts.key(at: index)), now) }
       return
     }
     var query = RecordQuery(kind)
     query.visibleOnly = false
     var next = range.lowerBound
     try store.forEach(query) { row in
-      while next < range.upperBound, drafts[next].key.id < row.key.id {
-        try compare(next, nil, now)
+      while next < range.upperBound, drafts.key(at: next).id < row.key.id {
+        try compare(drafts[next], nil, now)
         next += 1
       }
-      guard next < range.upperBound, drafts[next].key.id == row.key.id else { return }
-      try compare(next, row, now)
+      guard next < range.upperBound, drafts.key(at: next).id == row.key.id else { return }
+      try compare(drafts[next], row, now)
       next += 1
     }
-    for index in next..<range.upperBound { try compare(index, nil, now) }
+    for index in next..<range.upperBound { try compare(drafts[index], nil, now) }
   }
 
   private static let lookupsMax = 200
 
-  private mutating func compare(_ index: Int, _ held: RecordRow?, _ now: Moment) throws {
-    let draft = drafts[index]
-    drafts[index] = RecordDraft(draft.kind, draft.id)
+  private mutating func compare(_ draft: RecordDraft, _ held: RecordRow?, _ now: Moment) throws {
     if let held, draft.key == FixedRecords.profile {
-      profile(draft, held, now)
+      try profile(draft, held, now)
     } else if let held, draft.key == FixedRecords.none {
-      none(draft, held)
+      try none(draft, held)
     } else {
-      record(draft, held)
+      try record(draft, held)
     }
   }
 
-  private mutating func record(_ draft: RecordDraft, _ held: RecordRow?) {
+  private mutating func record(_ draft: RecordDraft, _ held: RecordRow?) throws {
     guard let held else {
-      entries.append(Self.new(draft))
+      try contents.append([Self.new(draft)])
       return count(draft, isChanged: true, isNew: true)
     }
-    note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
+    try note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
   }
 
   /// Adds what the file changes in the organization None. It counts as changed only if the file says more than its id.
-  private mutating func none(_ draft: RecordDraft, _ held: RecordRow) {
+  private mutating func none(_ draft: RecordDraft, _ held: RecordRow) throws {
     let kept = draft.keepingIDOfNone(held[draft.kind.number("otherKeys")])
     let changes = EntryDraft.putting(draft.key, changed(kept, held), on: held)
-    entries += changes
+    try contents.append(changes[...])
     count(draft, isChanged: !changes.isEmpty && !draft.namesOnlyNone, isNew: !held.isAlive)
   }
 
@@ -127,9 +124,9 @@ package struct ImportDifference {
 
   /// Adds an entry for the file's profile, which keeps its time of change. Skips the file's profile if the stored
   /// profile would win over it.
-  private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) {
+  private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) throws {
     let changed = changed(draft, held)
-    guard !changed.isEmpty else { return note(draft, [], isNew: false) }
+    guard !changed.isEmpty else { return try note(draft, [], isNew: false) }
     // The profile is written as a whole. So if the file changes any field, all values in the file are part of the
     // change.
     let filled = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
@@ -142,13 +139,13 @@ package struct ImportDifference {
     let heldRank = (profileHeldAt, held.filledFields)
     // The stamp of the new write is above that of the stored profile, so the new write wins a tie.
     guard held.isBlank || (min(updatedAt, now), write.filledFields) >= heldRank else {
-      return note(draft, [], isNew: false)
+      return try note(draft, [], isNew: false)
     }
-    note(draft, [write.draft], isNew: held.filledFields == 0)
+    try note(draft, [write.draft], isNew: held.filledFields == 0)
   }
 
-  private mutating func note(_ draft: RecordDraft, _ entries: [EntryDraft], isNew: Bool) {
-    self.entries += entries
+  private mutating func note(_ draft: RecordDraft, _ entries: [EntryDraft], isNew: Bool) throws {
+    try contents.append(entries[...])
     count(draft, isChanged: !entries.isEmpty, isNew: isNew)
   }
 

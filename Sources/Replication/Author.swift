@@ -67,6 +67,9 @@ package struct AuthorPosition: Sendable {
 package struct Author {
   package private(set) var position: AuthorPosition
   private let key: SigningKey
+  /// The contents of the sets of the current transaction that have not been written yet, the last one first.
+  private var pending: [ChangeSetContent] = []
+  private var operation: OperationID?
   /// Returns new random bytes, from which the salts of one set derive.
   package let seed: () -> Bytes16
 
@@ -82,33 +85,43 @@ package struct Author {
   /// Every set is within the limits, and all writes to one record stay in one set. Throws if an entry is invalid or if
   /// the writes to one record alone exceed the limits. In these cases, the position stays unchanged.
   ///
-  /// - Parameters:
-  ///   - wall: the time on the wall clock. The clock of the first set is at least this time.
-  ///   - leastClock: a further lower bound for the clocks, taken from the time of change that a profile states.
+  /// - Parameters: as of `nextSet`.
   package mutating func write(
     _ drafts: consuming [EntryDraft], operation: OperationDraft, wall: Moment, leastClock: Clock = .zero
   ) throws(ChangeSetError) -> [VerifiedChangeSet] {
-    let contents = try ChangeSetContent.split(consume drafts, operation, seed: seed)
     // Work on a copy, so that an error leaves the position unchanged.
     var next = self
+    next.begin(try ChangeSetContent.split(consume drafts, operation, seed: seed), of: operation)
     var sets: [VerifiedChangeSet] = []
-    var unseen = position.unseen
-    next.position.unseen = []
-    while unseen.count > Limits.dependenciesMax {
-      let joined = Array(unseen.prefix(Limits.dependenciesMax))
-      unseen.removeFirst(Limits.dependenciesMax)
-      sets.append(try next.seal(.empty(operation), joined, operation, wall: wall, least: leastClock))
-    }
-    for content in contents {
-      let set = try next.seal(content, unseen, operation, wall: wall, least: leastClock)
-      guard !set.body.cells.contains(where: \.isAbsent) else {
-        throw .invalid("a value exceeds the limits of a field")
-      }
-      sets.append(set)
-      unseen = []
-    }
+    while let set = try next.nextSet(wall: wall, leastClock: leastClock) { sets.append(set) }
     self = next
     return sets
+  }
+
+  /// Begins a transaction, whose sets `nextSet` then returns one by one.
+  package mutating func begin(_ contents: [ChangeSetContent], of operation: OperationDraft) {
+    let joins = max(0, position.unseen.count - 1) / Limits.dependenciesMax
+    pending = contents.reversed() + Array(repeating: ChangeSetContent.empty(operation), count: joins)
+    self.operation = operation.id
+  }
+
+  /// Writes the next set of the transaction; returns nil after the last one. Dependencies that don't fit in one set are
+  /// declared by sets without entries, which come first.
+  ///
+  /// - Parameters:
+  ///   - wall: the time on the wall clock. The clock of the first set is at least this time.
+  ///   - leastClock: a further lower bound for the clocks, taken from the time of change that a profile states.
+  package mutating func nextSet(
+    wall: Moment, leastClock: Clock = .zero
+  ) throws(ChangeSetError) -> VerifiedChangeSet? {
+    guard let content = pending.popLast(), let operation else { return nil }
+    let seen = Array(position.unseen.prefix(Limits.dependenciesMax))
+    position.unseen.removeFirst(seen.count)
+    let set = try seal(content, seen, operation, wall: wall, least: leastClock)
+    guard !set.body.cells.contains(where: \.isAbsent) else {
+      throw .invalid("a value exceeds the limits of a field")
+    }
+    return set
   }
 
   /// Re-authors sets from another log of this device in this log. The new sets have the same operation, contents and
@@ -130,20 +143,20 @@ package struct Author {
       let part = rest.prefix(Limits.dependenciesMax)
       rest = rest.dropFirst(Limits.dependenciesMax)
       next.position.clock = part.reduce(next.position.clock) { max($0, $1.clock) }
-      sets.append(try next.seal(content, part.map(\.dependency), operation, wall: 0, least: least))
+      sets.append(try next.seal(content, part.map(\.dependency), operation.id, wall: 0, least: least))
     }
     self = next
     return sets
   }
 
   private mutating func seal(
-    _ content: ChangeSetContent, _ dependencies: [Dependency], _ operation: OperationDraft, wall: Moment,
+    _ content: ChangeSetContent, _ dependencies: [Dependency], _ operation: OperationID, wall: Moment,
     least: Clock
   ) throws(ChangeSetError) -> VerifiedChangeSet {
     let clock = max(Clock.ticking(after: position.clock, wall: wall), least)
     let header = ChangeSetHeader(
       circle: position.circle, log: position.log, sequence: position.sequence + 1,
-      previous: position.id, clock: clock, dependencies: dependencies, operation: operation.id,
+      previous: position.id, clock: clock, dependencies: dependencies, operation: operation,
       logBytes: position.logBytes, content: content.summary)
     let bytes = header.encoded
     // No device would store the set, so it must not be signed.

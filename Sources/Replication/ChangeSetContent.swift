@@ -36,24 +36,93 @@ package struct ChangeSetContent: Sendable {
   package static func split(
     _ drafts: consuming [EntryDraft], _ operation: OperationDraft, seed: () -> Bytes16
   ) throws(ChangeSetError) -> [ChangeSetContent] {
-    var sorted = consume drafts
-    sorted.sort { ($0.key, $0.type) < ($1.key, $1.type) }
-    var contents: [ChangeSetContent] = []
-    var encoder = ContentEncoder(operation: operation, seed: seed())
-    var start = 0
-    while start < sorted.count {
-      var end = start + 1
-      while end < sorted.count, sorted[end].key == sorted[start].key { end += 1 }
-      if try !encoder.append(sorted[start..<end]) {
-        contents.append(encoder.finish())
-        encoder = ContentEncoder(operation: operation, seed: seed())
-        guard try encoder.append(sorted[start..<end]) else {
-          throw .invalid("the changes to one record exceed the limits of a change set")
-        }
-      }
-      start = end
+    var splitter = ContentSplitter(operation, seed: seed())
+    try forEachRecord(consume drafts) { (entries) throws(ChangeSetError) in
+      try splitter.append(entries, seed: seed)
     }
-    return contents + [encoder.finish()]
+    return splitter.finish()
+  }
+}
+
+/// Sorts drafts into the order that entries must have, and calls `body` with those of each record.
+private func forEachRecord(
+  _ drafts: consuming [EntryDraft], _ body: (ArraySlice<EntryDraft>) throws(ChangeSetError) -> Void
+) throws(ChangeSetError) {
+  var sorted = consume drafts
+  sorted.sort { ($0.key, $0.type) < ($1.key, $1.type) }
+  var start = 0
+  while start < sorted.count {
+    var end = start + 1
+    while end < sorted.count, sorted[end].key == sorted[start].key { end += 1 }
+    try body(sorted[start..<end])
+    start = end
+  }
+}
+
+/// Encodes the entries of one lane, record by record, into contents within the limits of a set.
+struct ContentSplitter {
+  private var contents: [ChangeSetContent] = []
+  private var encoder: ContentEncoder
+  private let operation: OperationDraft
+
+  init(_ operation: OperationDraft, seed: Bytes16) {
+    self.operation = operation
+    encoder = ContentEncoder(operation: operation, seed: seed)
+  }
+
+  /// Appends the entries of one record, whose key is above those before it.
+  mutating func append(_ entries: ArraySlice<EntryDraft>, seed: () -> Bytes16) throws(ChangeSetError) {
+    guard try !encoder.append(entries) else { return }
+    contents.append(encoder.finish())
+    encoder = ContentEncoder(operation: operation, seed: seed())
+    guard try encoder.append(entries) else {
+      throw .invalid("the changes to one record exceed the limits of a change set")
+    }
+  }
+
+  consuming func finish() -> [ChangeSetContent] { contents + [encoder.finish()] }
+}
+
+/// The entries of an operation, encoded into the contents of its change sets while they are collected. They take less
+/// memory than drafts, of which an import may have very many.
+package struct OperationContents {
+  package let operation: OperationDraft
+  package private(set) var entryCount = 0
+  private var splitters: [Lane: ContentSplitter] = [:]
+  private var last: RecordKey?
+  /// Returns new random bytes for each content.
+  private let seed: () -> Bytes16
+
+  package init(_ operation: OperationDraft, seed: @escaping () -> Bytes16) {
+    self.operation = operation
+    self.seed = seed
+  }
+
+  /// Creates the contents of an operation from drafts in any order.
+  package init(
+    _ operation: OperationDraft, _ drafts: consuming [EntryDraft], seed: @escaping () -> Bytes16
+  ) throws(ChangeSetError) {
+    self.init(operation, seed: seed)
+    try forEachRecord(consume drafts) { (entries) throws(ChangeSetError) in try append(entries) }
+  }
+
+  /// Appends all entries of one record. Records must come in ascending order of their keys.
+  package mutating func append(_ entries: ArraySlice<EntryDraft>) throws(ChangeSetError) {
+    guard let key = entries.first?.key else { return }
+    precondition(last.map { $0 < key } ?? true, "records that are not in the order of their keys")
+    last = key
+    let lane = key.kind.lane
+    try splitters[lane, default: ContentSplitter(operation, seed: seed())].append(entries, seed: seed)
+    entryCount += entries.count
+  }
+
+  /// Returns the contents for each lane that has entries.
+  package consuming func finish() -> [(lane: Lane, contents: [ChangeSetContent])] {
+    var found: [(lane: Lane, contents: [ChangeSetContent])] = []
+    for lane in Lane.allCases {
+      if let splitter = splitters.removeValue(forKey: lane) { found.append((lane, splitter.finish())) }
+    }
+    return found
   }
 }
 

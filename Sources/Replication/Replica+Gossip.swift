@@ -191,7 +191,8 @@ extension Replica {
     return (powers.firstIndex { count <= $0 } ?? powers.count) + 2
   }
 
-  private static let pushBytesMax = 128 * 1024
+  /// The most bytes of an operation's sets that are sent to peers without being requested.
+  package static let pushBytesMax = 128 * 1024
 }
 
 extension Session {

@@ -24,13 +24,25 @@ extension Store {
     noting: (CommitReport) throws -> Void = { _ in }, isTurnOver: () -> Bool = { false },
     endsAtExcess: Bool = false
   ) throws -> CommitReport {
+    var rest = sets[...]
+    return try commit(
+      horizon: horizon, holding: holding, noting: noting, isTurnOver: isTurnOver, endsAtExcess: endsAtExcess
+    ) { rest.popFirst() }
+  }
+
+  /// Stores and folds sets as the function above does, without holding all of them in memory.
+  ///
+  /// - Parameter next: returns the next set; nil after the last one.
+  package func commit(
+    horizon: Clock, holding: EraseHolding? = nil, noting: (CommitReport) throws -> Void = { _ in },
+    isTurnOver: () -> Bool = { false }, endsAtExcess: Bool = false, next: () throws -> VerifiedChangeSet?
+  ) throws -> CommitReport {
     try atomically(holding) {
       var report = CommitReport()
       var moved: Set<LogKey> = []
       var newlyCut: Set<LogKey> = []
       var placed: [ChangeSetID] = []
-      for set in sets {
-        if !report.placements.isEmpty, isTurnOver() { break }
+      while report.placements.isEmpty || !isTurnOver(), let set = try next() {
         try completePredecessor(of: set.header)
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)
@@ -42,6 +54,7 @@ extension Store {
             DamagedSet(id: damaged.id, log: damaged.log, sequence: damaged.sequence, isUnfolded: lacksValues))
         }
         guard case .place(let folds) = placement else { continue }
+        report.placed[set.header.log.lane, default: 0] += 1
         newlyCut.formUnion(self.newlyCut(set.header))
         let place = try logs.append(set, folds ? .folded : logs.isEnded(set.header.log) ? .held : .waits)
         try noteDeclared(set, place)
@@ -77,9 +90,7 @@ extension Store {
         report.excessiveTrees = before.excessiveTrees
         report.repaired = before.repaired
         report.goneHeads += before.goneHeads
-      }
-      for (set, placement) in zip(sets, report.placements) {
-        if case .place = placement { report.placed[set.header.log.lane, default: 0] += 1 }
+        report.placed = before.placed
       }
       return report
     }

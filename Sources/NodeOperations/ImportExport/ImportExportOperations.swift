@@ -42,16 +42,19 @@ package struct ImportExportOperations {
       let placed = try await offNode { try withFileErrors("the imported files") { try addition.place() } }
       try core.checkOpen()
       // There is no suspension from here on, because the store must not change between the comparison and the write.
-      var difference = try records.difference(from: core.store, now: core.wall())
-      let entries = difference.takeEntries()
-      if !isPreview, !entries.isEmpty {
-        progress(.writing(entries: entries.count))
+      let operation = OperationDraft(id: OperationID(random16()), verb: "import")
+      var difference = try records.takeDifference(
+        from: core.store, into: OperationContents(operation, seed: random16), now: core.wall())
+      let summary = records.summary(difference, isPreview: isPreview)
+      let contents = difference.takeContents()
+      if !isPreview, contents.entryCount > 0 {
+        progress(.writing(entries: contents.entryCount))
         try core.replicator.noteAdded(placed, now: core.loop.time)
-        try core.write("import", consume entries)
+        try core.write(consume contents)
       } else {
-        try core.checkQuota("import", consume entries)
+        try core.checkQuota(consume contents)
       }
-      return records.summary(difference, isPreview: isPreview)
+      return summary
     }
   }
 

@@ -20,12 +20,19 @@ extension NodeCore {
     _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero,
     id: OperationID = OperationID(random16())
   ) throws -> OperationID {
+    let operation = OperationDraft(id: id, verb: verb, target: target)
+    return try write(OperationContents(operation, consume drafts, seed: random16), leastClock: leastClock)
+  }
+
+  /// Writes one operation whose entries have been encoded already.
+  @discardableResult
+  package func write(_ contents: consuming OperationContents, leastClock: Clock = .zero) throws -> OperationID {
     try checkAdmitted()
     try checkIncarnation()
     try maintenance.checkDisk()
-    let operation = OperationDraft(id: id, verb: verb, target: target)
+    let id = contents.operation.id
     do {
-      try replicator.write(operation, drafts, leastClock: leastClock, now: loop.time)
+      try replicator.write(consume contents, leastClock: leastClock, now: loop.time)
     } catch ChangeSetError.beyondQuota(let lane) {
       throw quotaUsed(lane)
     } catch {
@@ -43,10 +50,9 @@ extension NodeCore {
   }
 
   /// Throws if an operation does not fit in this device's quota, without writing it.
-  package func checkQuota(_ verb: String, _ drafts: consuming [EntryDraft]) throws {
-    let operation = OperationDraft(id: OperationID(random16()), verb: verb)
+  package func checkQuota(_ contents: consuming OperationContents) throws {
     do {
-      try replicator.checkQuota(operation, drafts, now: loop.time)
+      try replicator.checkQuota(consume contents, now: loop.time)
     } catch ChangeSetError.beyondQuota(let lane) {
       throw quotaUsed(lane)
     }

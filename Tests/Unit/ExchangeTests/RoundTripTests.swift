@@ -145,7 +145,7 @@ struct RoundTripTests {
       }
       return draft
     }
-    #expect(drafts != plan.drafts)
+    #expect(DraftList(drafts) != plan.drafts)
     let file = Exporter.file(.travelingSnails, from: ExportSource(drafts), now: now)
     #expect(file.warnings.allSatisfy { $0.contains("incomplete on this device") } && !file.warnings.isEmpty)
   }

@@ -33,7 +33,7 @@ private func exported(_ plan: ImportPlan, _ format: ExchangeFormat) -> ImportPla
 }
 
 /// Writes and stores the drafts as a node does.
-private func write(_ drafts: [RecordDraft]) throws {
+private func write(_ drafts: DraftList) throws {
   guard !drafts.isEmpty else { return }
   let log = LogKey(device: DeviceKey(Cast.alice), incarnation: Scribe.incarnations[0], lane: .records)
   var author = Author(

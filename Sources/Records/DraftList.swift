@@ -1,0 +1,157 @@
+package import Replication
+package import Wire
+
+/// The drafts of an import, each kept in its encoded form until it is read.
+///
+/// A large file consists of very many small records. As values, their fields take several times the memory of their
+/// encoding, and an import holds all of them until the last one has been read. Long drafts, which are few, are kept as
+/// they are.
+package struct DraftList: Sendable {
+  /// The key of a draft, and where its fields are.
+  private struct Place: Sendable {
+    let id: RecordID
+    let kind: KindNumber
+    /// The index in `bytes` where the fields start; for a long draft, the complement of its index in `long`.
+    let start: Int32
+
+    var key: RecordKey { RecordKey(kind: kind, id: id) }
+  }
+
+  private var places: [Place] = []
+  /// The fields of the drafts: for each draft, their number, then the number and the value of each field.
+  private var bytes = CBORWriter()
+  private var long: [RecordDraft] = []
+  private var kinds: [KindNumber: Kind] = [:]
+
+  package init() {}
+
+  package init(_ drafts: some Sequence<RecordDraft>) { for draft in drafts { append(draft) } }
+
+  // MARK: Writing
+
+  package mutating func append(_ draft: RecordDraft) {
+    if kinds[draft.kind.number] == nil { kinds[draft.kind.number] = draft.kind }
+    places.append(Place(id: draft.id, kind: draft.kind.number, start: write(draft)))
+  }
+
+  /// Appends the drafts of another list in their order.
+  package mutating func append(contentsOf other: DraftList) {
+    guard fits(other.bytes.bytes.count) else {
+      for draft in other { append(draft) }
+      return
+    }
+    let (first, firstLong) = (Int32(bytes.bytes.count), Int32(long.count))
+    places += other.places.map { place in
+      let start = place.start >= 0 ? place.start + first : place.start - firstLong
+      return Place(id: place.id, kind: place.kind, start: start)
+    }
+    bytes.raw(other.bytes.bytes)
+    long += other.long
+    kinds.merge(other.kinds) { held, _ in held }
+  }
+
+  /// Replaces the draft at an index by another draft of the same record.
+  package mutating func replace(at index: Int, with draft: RecordDraft) {
+    places[index] = Place(id: draft.id, kind: draft.kind.number, start: write(draft))
+  }
+
+  /// Changes the long drafts. No other draft has a field of more than `bytesMax` bytes.
+  package mutating func changeLong(_ change: (inout RecordDraft) throws -> Void) rethrows {
+    for index in long.indices { try change(&long[index]) }
+  }
+
+  /// Sorts the drafts by kind and id. Of several drafts of one record, only the first one stays.
+  ///
+  /// - Returns: the indices that the removed drafts had, in ascending order, and their ids.
+  package mutating func sort() -> [(index: Int, id: RecordID)] {
+    var order = Array(places.indices)
+    order.sort { (places[$0].key, $0) < (places[$1].key, $1) }
+    var sorted: [Place] = []
+    var removed: [(index: Int, id: RecordID)] = []
+    sorted.reserveCapacity(order.count)
+    for index in order {
+      if let last = sorted.last, last.key == places[index].key {
+        removed.append((index, places[index].id))
+      } else {
+        sorted.append(places[index])
+      }
+    }
+    places = sorted
+    return removed.sorted { $0.index < $1.index }
+  }
+
+  /// The most bytes that the fields of a draft have if it is kept in its encoded form.
+  private static let bytesMax = 2_048
+
+  private func fits(_ count: Int) -> Bool { bytes.bytes.count + count < Int(Int32.max) }
+
+  /// Writes the fields of a draft and returns where they are.
+  private mutating func write(_ draft: RecordDraft) -> Int32 {
+    let start = bytes.bytes.count
+    if fits(Self.bytesMax), draft.fields.allSatisfy({ Self.isShort($0.value) }) {
+      bytes.unsigned(UInt64(draft.fields.count))
+      for field in draft.fields {
+        bytes.unsigned(UInt64(field.number))
+        bytes.value(field.value)
+      }
+      if bytes.bytes.count - start <= Self.bytesMax { return Int32(start) }
+      bytes.bytes.removeLast(bytes.bytes.count - start)
+    }
+    long.append(draft)
+    return ~Int32(long.count - 1)
+  }
+
+  /// Whether a value can be encoded, and is short enough for that to be tried.
+  private static func isShort(_ value: Value) -> Bool {
+    switch value {
+    case .null, .bool, .integer: true
+    case .float: value.isWritable
+    case .text(let text): text.utf8.count <= bytesMax
+    case .bytes(let bytes): bytes.count <= bytesMax
+    case .array(let items):
+      items.allSatisfy { item in
+        if case .array(let inner) = item { return inner.allSatisfy { !$0.isArray && isShort($0) } }
+        return isShort(item)
+      }
+    }
+  }
+}
+
+extension DraftList: RandomAccessCollection {
+  package var startIndex: Int { 0 }
+  package var endIndex: Int { places.count }
+
+  package func key(at index: Int) -> RecordKey { places[index].key }
+  package func kind(at index: Int) -> Kind? { kinds[places[index].kind] }
+
+  package subscript(index: Int) -> RecordDraft {
+    let place = places[index]
+    guard place.start >= 0 else { return long[Int(~place.start)] }
+    guard let kind = kinds[place.kind], let fields = try? fields(at: Int(place.start)) else {
+      preconditionFailure("a draft that was encoded can't be decoded")
+    }
+    return RecordDraft(kind, place.id, ascending: fields)
+  }
+
+  private func fields(at start: Int) throws(WireError) -> [FieldValue] {
+    var reader = CBORReader(bytes.bytes, in: start..<bytes.bytes.count)
+    let count = try reader.unsigned(max: Self.bytesMax)
+    var fields: [FieldValue] = []
+    fields.reserveCapacity(count)
+    for _ in 0..<count {
+      let number = FieldNumber(try reader.unsigned(max: Int(FieldNumber.max)))
+      fields.append(FieldValue(number, try reader.value()))
+    }
+    return fields
+  }
+}
+
+extension DraftList: Equatable {
+  package static func == (left: DraftList, right: DraftList) -> Bool { left.elementsEqual(right) }
+}
+
+extension Value {
+  fileprivate var isArray: Bool {
+    if case .array = self { true } else { false }
+  }
+}

@@ -71,14 +71,21 @@ struct PlanBuilder {
   /// Adds the rows of a list of the file, whose pieces were read in parallel, and reports what was found in them. The
   /// plan must have no other records of their kind, and `draft` does not find them later.
   mutating func add(_ pieces: consuming [RowPiece], of section: String) {
-    var rows = RowPiece()
-    for piece in pieces { rows.append(piece) }
-    for (index, id) in rows.drafts.sort() { rows.refused.append((rows.indices[index], Self.twice(id))) }
-    for (index, error) in rows.refused.sorted(by: { $0.index < $1.index }) {
+    let first = drafts.count
+    var rows: [Int] = []
+    var refused: [(index: Int, error: RowError)] = []
+    // Each piece is freed once it has been added.
+    pieces.reverse()
+    while let piece = pieces.popLast() {
+      drafts.append(contentsOf: piece.drafts)
+      rows += piece.indices
+      refused += piece.refused
+      findings.add(piece.findings)
+    }
+    for (index, id) in drafts.sort(from: first) { refused.append((rows[index - first], Self.twice(id))) }
+    for (index, error) in refused.sorted(by: { $0.index < $1.index }) {
       skip(Location(section, index), error.reason)
     }
-    findings.add(rows.findings)
-    drafts.append(contentsOf: rows.drafts)
   }
 
   /// Returns the draft of a record that was added before; nil if there is none.
@@ -162,7 +169,7 @@ struct PlanBuilder {
 
 /// The rows of a piece of a list, which one thread reads.
 struct RowPiece: Sendable {
-  var drafts = DraftList()
+  private(set) var drafts = DraftList()
   /// The index among the rows of the list from which each draft was created.
   private(set) var indices: [Int] = []
   /// The rows that are skipped.
@@ -173,14 +180,6 @@ struct RowPiece: Sendable {
   mutating func append(_ draft: RecordDraft, from index: Int) {
     drafts.append(draft)
     indices.append(index)
-  }
-
-  /// Adds the next piece of the list.
-  mutating func append(_ next: RowPiece) {
-    drafts.append(contentsOf: next.drafts)
-    indices += next.indices
-    refused += next.refused
-    findings.add(next.findings)
   }
 }
 

@@ -11,15 +11,21 @@ package struct DraftList: Sendable {
   private struct Place: Sendable {
     let id: RecordID
     let kind: KindNumber
-    /// The index in `bytes` where the fields start; for a long draft, the complement of its index in `long`.
+    /// The index of the chunk; `longChunk` for a long draft.
+    let chunk: Int32
+    /// The index in the chunk where the fields start, or the index in `long`.
     let start: Int32
 
     var key: RecordKey { RecordKey(kind: kind, id: id) }
+
+    static let longChunk: Int32 = -1
   }
 
   private var places: [Place] = []
   /// The fields of the drafts: for each draft, their number, then the number and the value of each field.
-  private var bytes = CBORWriter()
+  private var chunks: [[UInt8]] = []
+  /// The chunk that comes after `chunks`, to which drafts are appended.
+  private var writer = CBORWriter()
   private var long: [RecordDraft] = []
   private var kinds: [KindNumber: Kind] = [:]
 
@@ -31,28 +37,38 @@ package struct DraftList: Sendable {
 
   package mutating func append(_ draft: RecordDraft) {
     if kinds[draft.kind.number] == nil { kinds[draft.kind.number] = draft.kind }
-    places.append(Place(id: draft.id, kind: draft.kind.number, start: write(draft)))
+    places.append(write(draft))
   }
 
   /// Appends the drafts of another list in their order.
   package mutating func append(contentsOf other: DraftList) {
-    guard fits(other.bytes.bytes.count) else {
-      for draft in other { append(draft) }
-      return
-    }
-    let (first, firstLong) = (Int32(bytes.bytes.count), Int32(long.count))
+    closeChunk()
+    let (firstChunk, firstLong) = (Int32(chunks.count), Int32(long.count))
     places += other.places.map { place in
-      let start = place.start >= 0 ? place.start + first : place.start - firstLong
-      return Place(id: place.id, kind: place.kind, start: start)
+      let isLong = place.chunk == Place.longChunk
+      return Place(
+        id: place.id, kind: place.kind, chunk: isLong ? Place.longChunk : place.chunk + firstChunk,
+        start: isLong ? place.start + firstLong : place.start)
     }
-    bytes.raw(other.bytes.bytes)
+    chunks += other.chunks
+    writer = other.writer
+    closeChunk()
     long += other.long
     kinds.merge(other.kinds) { held, _ in held }
   }
 
+  /// Moves the current chunk to the complete ones, in an array that has no spare room.
+  private mutating func closeChunk() {
+    var chunk: [UInt8] = []
+    chunk.reserveCapacity(writer.bytes.count)
+    chunk += writer.bytes
+    chunks.append(chunk)
+    writer = CBORWriter()
+  }
+
   /// Replaces the draft at an index by another draft of the same record.
   package mutating func replace(at index: Int, with draft: RecordDraft) {
-    places[index] = Place(id: draft.id, kind: draft.kind.number, start: write(draft))
+    places[index] = write(draft)
   }
 
   /// Changes the long drafts. No other draft has a field of more than `bytesMax` bytes.
@@ -60,17 +76,17 @@ package struct DraftList: Sendable {
     for index in long.indices { try change(&long[index]) }
   }
 
-  /// Sorts the drafts by kind and id. Of several drafts of one record, only the first one stays.
+  /// Sorts the drafts from an index on by kind and id. Of several drafts of one record, only the first one stays.
   ///
   /// - Returns: the indices that the removed drafts had, in ascending order, and their ids.
-  package mutating func sort() -> [(index: Int, id: RecordID)] {
-    var order = Array(places.indices)
+  package mutating func sort(from first: Int = 0) -> [(index: Int, id: RecordID)] {
+    var order = Array(first..<places.count)
     order.sort { (places[$0].key, $0) < (places[$1].key, $1) }
-    var sorted: [Place] = []
+    var sorted = Array(places[..<first])
     var removed: [(index: Int, id: RecordID)] = []
-    sorted.reserveCapacity(order.count)
+    sorted.reserveCapacity(places.count)
     for index in order {
-      if let last = sorted.last, last.key == places[index].key {
+      if sorted.count > first, let last = sorted.last, last.key == places[index].key {
         removed.append((index, places[index].id))
       } else {
         sorted.append(places[index])
@@ -82,23 +98,26 @@ package struct DraftList: Sendable {
 
   /// The most bytes that the fields of a draft have if it is kept in its encoded form.
   private static let bytesMax = 2_048
+  private static let chunkBytesMax = 1_048_576
 
-  private func fits(_ count: Int) -> Bool { bytes.bytes.count + count < Int(Int32.max) }
-
-  /// Writes the fields of a draft and returns where they are.
-  private mutating func write(_ draft: RecordDraft) -> Int32 {
-    let start = bytes.bytes.count
-    if fits(Self.bytesMax), draft.fields.allSatisfy({ Self.isShort($0.value) }) {
-      bytes.unsigned(UInt64(draft.fields.count))
+  /// Writes the fields of a draft.
+  private mutating func write(_ draft: RecordDraft) -> Place {
+    if writer.bytes.count > Self.chunkBytesMax { closeChunk() }
+    let start = writer.bytes.count
+    if draft.fields.allSatisfy({ Self.isShort($0.value) }) {
+      writer.unsigned(UInt64(draft.fields.count))
       for field in draft.fields {
-        bytes.unsigned(UInt64(field.number))
-        bytes.value(field.value)
+        writer.unsigned(UInt64(field.number))
+        writer.value(field.value)
       }
-      if bytes.bytes.count - start <= Self.bytesMax { return Int32(start) }
-      bytes.bytes.removeLast(bytes.bytes.count - start)
+      if writer.bytes.count - start <= Self.bytesMax {
+        return Place(id: draft.id, kind: draft.kind.number, chunk: Int32(chunks.count), start: Int32(start))
+      }
+      writer.bytes.removeLast(writer.bytes.count - start)
     }
     long.append(draft)
-    return ~Int32(long.count - 1)
+    return Place(
+      id: draft.id, kind: draft.kind.number, chunk: Place.longChunk, start: Int32(long.count - 1))
   }
 
   /// Whether a value can be encoded, and is short enough for that to be tried.
@@ -126,15 +145,16 @@ extension DraftList: RandomAccessCollection {
 
   package subscript(index: Int) -> RecordDraft {
     let place = places[index]
-    guard place.start >= 0 else { return long[Int(~place.start)] }
-    guard let kind = kinds[place.kind], let fields = try? fields(at: Int(place.start)) else {
+    guard place.chunk != Place.longChunk else { return long[Int(place.start)] }
+    guard let kind = kinds[place.kind], let fields = try? fields(place) else {
       preconditionFailure("a draft that was encoded can't be decoded")
     }
     return RecordDraft(kind, place.id, ascending: fields)
   }
 
-  private func fields(at start: Int) throws(WireError) -> [FieldValue] {
-    var reader = CBORReader(bytes.bytes, in: start..<bytes.bytes.count)
+  private func fields(_ place: Place) throws(WireError) -> [FieldValue] {
+    let bytes = place.chunk < chunks.count ? chunks[Int(place.chunk)] : writer.bytes
+    var reader = CBORReader(bytes, in: Int(place.start)..<bytes.count)
     let count = try reader.unsigned(max: Self.bytesMax)
     var fields: [FieldValue] = []
     fields.reserveCapacity(count)

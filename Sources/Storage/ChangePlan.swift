@@ -14,6 +14,12 @@ package struct ChangePlan: Sendable {
 
   package init(now: Moment) { self.now = now }
 
+  /// Adds the entries of a plan for other records.
+  package mutating func add(_ other: ChangePlan) {
+    drafts += other.drafts
+    leastClock = max(leastClock, other.leastClock)
+  }
+
   /// Adds the entries for one record; call it at most once per record. Returns false if the record is already in the
   /// wanted state.
   ///

@@ -4,6 +4,7 @@ package import LogStorage
 import RecordTables
 import Records
 package import Replication
+import SQLite
 import Wire
 
 /// The result of folding the writes of one record, either all of them or a selection.
@@ -73,6 +74,20 @@ extension Store {
   /// Returns the present state of a record, to which all folded writes contribute.
   package func state(of record: RecordKey) throws -> RecordState {
     guard let row = try fold.table(record.kind).row(record.id) else { return RecordState() }
+    return try state(of: record, row)
+  }
+
+  /// Returns the present state of a record, and the numbers of the folded sets that wrote to it, ascending and without
+  /// seeds.
+  package func stateAndWriteNumbers(of record: RecordKey) throws -> (state: RecordState, numbers: [Int64]) {
+    guard let row = try fold.table(record.kind).row(record.id) else { return (RecordState(), []) }
+    return (try state(of: record, row), try fold.recordWrites.numbers(of: record, row.stamps))
+  }
+
+  /// Runs `body`, which reads many records, on one snapshot of the store.
+  package func snapshot<Result>(_ body: () throws -> Result) throws -> Result { try connection.snapshot(body) }
+
+  private func state(of record: RecordKey, _ row: StoredRow) throws -> RecordState {
     var state = RecordState()
     for (field, number) in row.stamps.cells {
       guard let content = row.content(field) else { throw StoreError.damaged("a cell has no content") }
@@ -94,7 +109,7 @@ extension Store {
   }
 
   /// Returns the seed of a record; an empty state if the record has no seed.
-  fileprivate static func seed(of record: RecordKey) -> RecordState {
+  package static func seed(of record: RecordKey) -> RecordState {
     var state = RecordState()
     guard record == FixedRecords.none || record == FixedRecords.profile else { return state }
     state.cells[Fields.life] = .init(content: StoredRow.alive, author: .seed)

@@ -84,12 +84,15 @@ final class RecordStates {
   private let store: Store
   private let pace: Pace
   private var known: [Set<Int64>: RecordState] = [:]
-  /// The positions of the sets that wrote to the record, newest first; nil until they are read on first use.
+  /// The numbers of the sets that wrote to the record.
+  private let numbers: [Int64]
+  /// The positions of these sets, newest first; nil until they are read on first use.
   private var places: [SetPosition]?
 
-  init(_ record: RecordKey, _ held: RecordState, _ store: Store, _ pace: Pace) {
+  init(_ record: RecordKey, _ held: RecordState, _ numbers: [Int64], _ store: Store, _ pace: Pace) {
     self.record = record
     self.held = held
+    self.numbers = numbers
     self.store = store
     self.pace = pace
   }
@@ -142,14 +145,14 @@ final class RecordStates {
         content: content, author: write.place, isAbsent: write.absent.contains(field))
       return (state, index)
     }
-    state.cells[field] = try store.state(of: record) { _ in false }.cells[field]
+    state.cells[field] = Store.seed(of: record).cells[field]
     return (state, places.count)
   }
 
   private func sortedPlaces() async throws -> [SetPosition] {
     if let places { return places }
     var found: [SetPosition] = []
-    for number in try store.writeNumbers(of: record) {
+    for number in numbers {
       found.append(try store.place(number))
       try await pace.step()
     }

@@ -87,35 +87,43 @@ struct UndoPlan {
   ) async throws {
     let undoing = try Undoing(operation, store, pace)
     change = ChangePlan(now: now)
-    var records: [(key: RecordKey, held: RecordState, wanted: WantedRecord)] = []
+    // A large operation writes to very many records, so only what changes is kept of each.
+    var records: [(key: RecordKey, change: ChangePlan, isTrashed: Bool)] = []
     let (written, erased) = try await undoing.writtenFields()
     for record in erased {
       left.append(LeftAlone(record: record, reason: .erased([], by: try store.erasure(of: record))))
     }
-    for (record, fields) in written {
-      let held = try store.state(of: record)
-      let (wanted, left) = try await undoing.wanted(record, fields, held, isForced: isForced)
-      self.left += left
-      records.append((record, held, wanted))
-      if operation.verb == Operation.resolutionVerb {
-        outcomes.append(Outcome(record: record, fields: fields, state: wanted))
+    for batch in stride(from: 0, to: written.count, by: Self.batchMax) {
+      let batch = written[batch..<min(batch + Self.batchMax, written.count)]
+      let read = try store.snapshot { try batch.map { try undoing.read($0.0, $0.1) } }
+      for (item, (record, fields)) in zip(read, batch) {
+        let (wanted, left) = try await undoing.wanted(record, fields, item, isForced: isForced)
+        self.left += left
+        var change = ChangePlan(now: now)
+        try change.bring(record, from: item.held, to: wanted)
+        records.append((record, change, item.held.life == true && !wanted.isAlive))
+        if operation.verb == Operation.resolutionVerb {
+          outcomes.append(Outcome(record: record, fields: fields, state: wanted))
+        }
+        try await pace.step()
       }
-      try await pace.step()
     }
-    let trashed = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))
+    let trashed = Set(records.filter(\.isTrashed).map(\.key))
     let kept = isForced ? [:] : try await undoing.inUse(trashed, written: Set(records.map(\.key)))
     // A record that goes to the trash is undone as a whole, so none of its changes are reported as left alone.
     left.removeAll { trashed.contains($0.record) && kept[$0.record] == nil }
-    for (record, held, wanted) in records {
+    for (record, planned, _) in records {
       if let users = kept[record] {
         left.append(LeftAlone(record: record, reason: .usedBy(users)))
       } else {
-        try change.bring(record, from: held, to: wanted)
+        change.add(planned)
       }
-      try await pace.step()
     }
     left.sort { $0.record < $1.record }
   }
+
+  /// How many records are read in one snapshot, so that the database is locked less often.
+  private static let batchMax = 128
 }
 
 /// Computes, record by record, the state that the store would have without an operation.
@@ -162,11 +170,45 @@ private struct Undoing {
     return (life + body.cells[entry.cells].map(\.field)).filter { !FixedRecords.isFixed(entry.key, $0) }
   }
 
+  /// A record as it is in the store.
+  struct Reading {
+    let held: RecordState
+    /// The numbers of the sets that wrote to the record.
+    let numbers: [Int64]
+    /// The state that the record should get if only the group has ever written to it, as is the case for most records
+    /// of an import: what it would have without any write.
+    var wanted: WantedRecord?
+  }
+
+  func read(_ record: RecordKey, _ fields: Set<FieldNumber>) throws -> Reading {
+    let (held, numbers) = try store.stateAndWriteNumbers(of: record)
+    let isOurs =
+      record.kind.mergeClass == .fieldByField && numbers.allSatisfy(group.contains)
+      && held.cells.allSatisfy { group.contains($0.value.author.origin.number) }
+    guard isOurs else { return Reading(held: held, numbers: numbers) }
+    var cells = held.cells
+    let seed = Store.seed(of: record)
+    for field in fields where held.cells[field] != nil { cells[field] = seed.cells[field] }
+    let isCreated = fields.contains(Fields.life) && cells[Fields.life]?.content != RecordStates.alive
+    return Reading(
+      held: held, numbers: numbers, wanted: Self.wanted(held, cells, isCreated: isCreated))
+  }
+
+  private static func wanted(
+    _ held: RecordState, _ cells: [FieldNumber: RecordState.Cell], isCreated: Bool
+  ) -> WantedRecord {
+    WantedRecord(
+      isAlive: cells[Fields.life]?.content == RecordStates.alive,
+      contents: (isCreated ? held.cells : cells).filter { $0.key != Fields.life }.mapValues(\.content))
+  }
+
   /// Returns the state that a record should get, and which changes to it are left alone.
   func wanted(
-    _ record: RecordKey, _ fields: Set<FieldNumber>, _ held: RecordState, isForced: Bool
+    _ record: RecordKey, _ fields: Set<FieldNumber>, _ reading: Reading, isForced: Bool
   ) async throws -> (WantedRecord, [UndoPlan.LeftAlone]) {
-    let states = RecordStates(record, held, store, pace)
+    if let wanted = reading.wanted { return (wanted, []) }
+    let held = reading.held
+    let states = RecordStates(record, held, reading.numbers, store, pace)
     var known: RecordState?
     func before() async throws -> RecordState {
       if let known { return known }
@@ -196,9 +238,7 @@ private struct Undoing {
     let isCreated =
       fields.contains(Fields.life) && cells[Fields.life]?.content != RecordStates.alive
       ? try await states.isAlive(onlyThrough: group) : false
-    let wanted = WantedRecord(
-      isAlive: cells[Fields.life]?.content == RecordStates.alive,
-      contents: (isCreated ? held.cells : cells).filter { $0.key != Fields.life }.mapValues(\.content))
+    let wanted = Self.wanted(held, cells, isCreated: isCreated)
     // The record is in the trash already.
     if isCreated, held.life != true { return (wanted, []) }
     var left: [UndoPlan.LeftAlone] = []
@@ -233,7 +273,7 @@ private struct Undoing {
   private func stateBefore(_ record: RecordKey) async throws -> RecordState {
     let places = try store.writeNumbers(of: record).filter(own.contains).map(store.place)
     guard let place = places.min(by: { $0.origin.stamp < $1.origin.stamp }) else {
-      return try store.state(of: record) { _ in false }
+      return Store.seed(of: record)
     }
     return try await store.state(of: record, pace) {
       try !own.contains($0.origin.number) && store.covers(place, $0)

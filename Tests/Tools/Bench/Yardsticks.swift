@@ -86,7 +86,7 @@ final class Pipeline {
     folder = stage.appending(path: "pipeline")
     try FileManager.default.createDirectory(
       at: folder.appending(path: "db"), withIntermediateDirectories: true)
-    let built = try Self.shell(
+    let built = try shell(
       "gcc -O2 -w -include '\(Self.commitments)' '\(source)/floor.c' -lsqlite3 -lsodium -o '\(folder.path)/floor'",
       in: folder)
     guard built.code == 0 else { return nil }
@@ -98,7 +98,7 @@ final class Pipeline {
 
   /// One run over the rows of a table.
   func run(_ tabs: String) throws -> Figures {
-    let outcome = try Self.shell("./floor '\(tabs)' 1000 10000 FULL", in: folder)
+    let outcome = try shell("./floor '\(tabs)' 1000 10000 FULL", in: folder)
     guard outcome.code == 0 else { throw Failure("the pipeline ended with \(outcome.code)") }
     var figures = Figures()
     let words = outcome.text.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -115,16 +115,35 @@ final class Pipeline {
     return figures
   }
 
-  private static func shell(_ line: String, in folder: URL) throws -> (code: Int32, text: String) {
-    let output = folder.appending(path: "said")
-    try? FileManager.default.removeItem(at: output)
-    let child = try Child(
-      URL(filePath: "/bin/sh"), ["-c", "cd '\(folder.path)' && \(line)"],
-      environment: ProcessInfo.processInfo.environment, input: nil, output: output,
-      errors: folder.appending(path: "errors"))
-    let deadline = now() + 300
-    while child.code == nil, now() < deadline { usleep(2_000) }
-    child.signal(SIGKILL)
-    return (child.code ?? -1, (try? String(contentsOf: output, encoding: .utf8)) ?? "")
+}
+
+/// The time that a C program takes to list the trips of a store by SQL alone: `Tests/Tools/Yardsticks/lists.c`.
+struct PlainList {
+  let milliseconds: Double
+
+  /// Nil without a compiler.
+  init?(_ store: String, rounds: Int, in folder: URL) throws {
+    let source = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Yardsticks/lists.c").path
+    guard try shell("gcc -O2 '\(source)' -lsqlite3 -o lists", in: folder).code == 0 else { return nil }
+    let outcome = try shell("./lists '\(store)' \(rounds)", in: folder)
+    guard outcome.code == 0, let time = outcome.text.split(separator: " ").first.flatMap({ Double($0) }) else {
+      throw Failure("the listing in C ended with \(outcome.code)")
+    }
+    milliseconds = time
   }
+}
+
+/// Runs a line of shell in a folder.
+private func shell(_ line: String, in folder: URL) throws -> (code: Int32, text: String) {
+  let output = folder.appending(path: "said")
+  try? FileManager.default.removeItem(at: output)
+  let child = try Child(
+    URL(filePath: "/bin/sh"), ["-c", "cd '\(folder.path)' && \(line)"],
+    environment: ProcessInfo.processInfo.environment, input: nil, output: output,
+    errors: folder.appending(path: "errors"))
+  let deadline = now() + 300
+  while child.code == nil, now() < deadline { usleep(2_000) }
+  child.signal(SIGKILL)
+  return (child.code ?? -1, (try? String(contentsOf: output, encoding: .utf8)) ?? "")
 }

@@ -19,12 +19,13 @@ struct BulkMeasure {
     for part in workload.parts { try full.importing(part) }
     try full.start()
     let pipeline = try Pipeline(stage.options.pipeline, in: stage.folder)
-    var (rates, floors, plain) = ([Double](), [Double](), [Double]())
+    var (rates, floors, plain, checks) = ([Double](), [Double](), [Double](), [Double]())
     var last: BulkRun?
     var table: PlainTable?
     for round in 0..<stage.options.rounds {
       let run = try BulkRun("fresh-\(shape)-\(round)", from: full, stage)
       rates.append(Double(workload.rows) / run.seconds)
+      checks.append(run.checkSeconds / run.seconds)
       last = run
       if let pipeline { floors.append(try pipeline.run(workload.tabs).synced) }
       table = try PlainTable(workload, in: stage.folder)
@@ -50,6 +51,8 @@ struct BulkMeasure {
         "  memory where it comes in", last.peakMebibytes, "MiB", goal: "≤ 60", isMet: last.peakMebibytes <= 60
       ),
       Row("  memory where it goes out", peak, "MiB", goal: "≤ 60", isMet: peak <= 60),
+      Row(
+        "  `verify --deep` of it, relative to it", checks.median, "×", goal: "≤ 4", isMet: checks.median <= 4),
       Row("  processor where it comes in", last.processorSeconds / count * 1e6, "µs/row"),
     ]
   }
@@ -58,6 +61,8 @@ struct BulkMeasure {
 /// One device filled from another.
 struct BulkRun {
   let seconds: Double
+  /// The time that the deep verification of the new device takes.
+  let checkSeconds: Double
   let wireBytes: Double
   let diskBytes: Double
   let peakMebibytes: Double
@@ -75,6 +80,9 @@ struct BulkRun {
     wireBytes = try fresh.wire().received - before
     processorSeconds = fresh.processorSeconds - used
     peakMebibytes = fresh.peakMebibytes
+    let checked = now()
+    _ = try fresh.command("verify", "--deep")
+    checkSeconds = now() - checked
     try fresh.stop()
     diskBytes = fresh.diskBytes
     stage.forget(fresh)

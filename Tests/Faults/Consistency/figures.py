@@ -25,7 +25,8 @@ class Figures:
             each.error for each in history.operations if each.outcome == FAILED and each.kind != MOVE)
         self.faults = [event for event in history.events if event["event"] == "fault"]
         self.healed = [event for event in history.events if event["event"] == "healed"]
-        self.convergence = [event["converged"] - event["at"] for event in self.healed if event["converged"] is not None]
+        self.convergence = [event["converged"] - event["at"] for event in self.healed
+                            if event["converged"] is not None and event.get("round", True)]
         self.by_guarantee = collections.Counter(violation.guarantee for violation in violations)
         self.latencies = collections.defaultdict(lambda: ([], []))
         for each in history.operations:

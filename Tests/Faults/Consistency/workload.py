@@ -115,7 +115,7 @@ class Records:
     def initial(self):
         """The import that creates all of these, and what it writes."""
         named = {id: f"Register {number}" for number, id in enumerate(self.registers)}
-        named |= {id: f"Marker {name}" for name, id in self.markers.items()}
+        named |= {id: f"Marker {self.prefix}{name}" for name, id in self.markers.items()}
         for number, group in enumerate(self.groups):
             named |= {id: f"{self.text(number)}Member {place}" for place, id in enumerate(group)}
         habits = {id: f"Habit {self.prefix}{number}" for number, id in enumerate(self.habits + self.group_habits)}

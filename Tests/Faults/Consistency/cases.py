@@ -93,6 +93,11 @@ VALID = {
         [12-18] Carol@a reads x=1
         [13-21] Dave@a reads x=2
         [40-41] Alice@a ends x=2""",
+    "of two equal times neither is before the other": """
+        Alice@a writes x=1
+        [10-12] Alice@a writes x=2
+        [12-14] Bob@a reads x=1
+        [20-21] Bob@a ends x=2""",
     "a session that moves without waiting is another session": """
         Alice@a writes x=1
         Alices@b reads x=-
@@ -148,6 +153,16 @@ INVALID = {
         Bob@b reads x=2
         Bob@b moves c
         Bob@c reads x=1""", [(checker.MONOTONIC_READS, {5, 2, 3, 1})]),
+    "a node lacks what it had when a session moved to it": ("""
+        Alice@a writes x=1
+        Alice@a moves b
+        Bob@b reads x=-""", [(checker.NODE_ORDER, {3, 1})]),
+    "a record that was written again after its delete is gone": ("""
+        Alice@a writes r/1=1
+        Alice@a writes r/1=-
+        Alice@a lists r/
+        Alice@a writes r/1=2
+        Alice@a lists r/""", [(checker.READ_YOUR_WRITES, {5, 4, 2})]),
     "a record that was deleted is back": ("""
         Alice@a writes r/1=1
         Alice@a writes r/1=-

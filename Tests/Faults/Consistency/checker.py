@@ -184,7 +184,8 @@ class Checker:
         return sorted(self.violations.values(), key=lambda each: (order[each.guarantee], each.operations))
 
     def begin(self, operation):
-        past = self.nodes[operation.node].past | self.sessions[operation.session].past
+        # What its session had is included, as a session changes nodes only after it has waited.
+        past = self.nodes[operation.node].past
         if operation.kind == WRITE:
             self.pasts[self.number[id(operation)]] = past
         else:
@@ -275,7 +276,8 @@ class Checker:
                     shown[key] = begun[0]
                     past |= self.pasts[begun[0]] | 1 << begun[0]
                     found = True
-                    if len(self.deletes[key]) == 1:
+                    # From now on the key need not be looked at, unless it gets a value again.
+                    if not self.creations[key] & ~self.pasts[begun[0]]:
                         gone.add(key)
         return past, sorted(missing)
 

@@ -90,7 +90,9 @@ class Run:
             return workload.Client(prefix + name, node, self.nodes, self.records, self.recorder,
                                    random.Random(f"{seed} {prefix}{name}"), connect=connect, **more)
 
-        self.clients = [client(f"{node.name}-{number}", node) for node in self.nodes for number in (1, 2)]
+        # One of the two clients of each node is busy, so that kills and pauses often meet a request.
+        self.clients = [client(f"{node.name}-{number}", node, pause=pause)
+                        for node in self.nodes for number, pause in ((1, 0.1), (2, 0.02))]
         self.clients += [client(f"roamer-{number}", self.rng.choice(self.nodes), is_roaming=True) for number in (1, 2)]
         self.watchers = [client(f"marker-{node.name}", node) for node in self.nodes]
         self.markers = Markers(self.watchers, self.records, self.recorder)

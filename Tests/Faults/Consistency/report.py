@@ -46,7 +46,7 @@ def section(figures):
     for command, count, *values in figures.latency_rows():
         yield f"| `{command}` | {count} | {values[0]}, {values[1]} | {values[2]}, {values[3]} |"
     yield ""
-    yield ("A client waits at most four seconds for an answer, and its latency includes the scheduling of all nodes and "
+    yield ("A client waits at most two seconds for an answer, and its latency includes the scheduling of all nodes and "
            "clients on two shared cores.")
     yield ""
     yield "![Latency over time, with the faults](Faults/Consistency/latency.svg)"

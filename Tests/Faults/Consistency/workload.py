@@ -19,7 +19,7 @@ from people import Line
 from stage import check
 
 # Seconds after which a client gives up waiting; the request may still take effect.
-PATIENCE = 4
+PATIENCE = 2
 REGISTERS, HABITS, GROUPS, MEMBERS, BATCH = 6, 4, 3, 10, 6
 # At most this many records of one client exist at a time.
 RECORDS = 4
@@ -307,7 +307,7 @@ class Client(threading.Thread):
         there = self.connect(target)
         asked, peer = self.rng.choice(((self.connection, target), (there, self.node)))
         try:
-            asked.ask("wait", peer=peer.name, timeoutMilliseconds=2_000, patience=2 * PATIENCE)
+            asked.ask("wait", peer=peer.name, timeoutMilliseconds=2_000, patience=3 * PATIENCE)
         except (NotSent, HungUp, OSError, Refusal) as error:
             operation.error = getattr(error, "code", None)
             self.recorder.close(operation, FAILED)

@@ -97,6 +97,8 @@ class Place:
         self.past = 0
         # The writes that reads here have shown themselves, and these with their pasts.
         self.shown = self.explained = 0
+        # The keys that had a value, of the writes that were looked at.
+        self.alive, self.looked_at = set(), 0
 
     def join(self, past):
         self.past |= past
@@ -117,7 +119,6 @@ class Checker:
         self.evidence = {}
         # Reads at each node that were found to be in order: (node, key) → (winner, rest of the past).
         self.checked = {}
-        self.deleted = collections.defaultdict(set)
         self.shown_by = {}
         self.index()
 
@@ -256,15 +257,14 @@ class Checker:
     def add_deletes(self, read, shown, past):
         """Finds what keys without a value were read from. Returns the past with these deletes, and the keys that should
         have a value."""
-        keys = self.in_scope(tuple(read.scope)) if read.scope else set()
-        gone = self.deleted[read.node]
+        scope = self.in_scope(tuple(read.scope)) if read.scope else set()
+        asked = {key for key, value in read.values.items() if value is None}
         missing, resolved = set(), set()
-        without = keys.difference(gone, read.values)
-        without.update(key for key, value in read.values.items() if value is None)
         found = True
         while found:
             # A delete brings its own past, in which other keys may have values.
             found = False
+            without = (self.alive(read.node, past) & scope).difference(read.values) | asked
             for key in sorted(without - resolved):
                 if not past & self.creations.get(key, 0):
                     continue
@@ -276,10 +276,17 @@ class Checker:
                     shown[key] = begun[0]
                     past |= self.pasts[begun[0]] | 1 << begun[0]
                     found = True
-                    # From now on the key need not be looked at, unless it gets a value again.
-                    if not self.creations[key] & ~self.pasts[begun[0]]:
-                        gone.add(key)
+                    # It need not be looked at again until a later write gives it a value.
+                    self.nodes[read.node].alive.discard(key)
         return past, sorted(missing)
+
+    def alive(self, node, past):
+        """The keys that have had a value at a node, without those that were then found deleted."""
+        place = self.nodes[node]
+        for number in bits(past & ~place.looked_at):
+            place.alive.update(key for key, value in self.writes[number].writes.items() if value is not None)
+        place.looked_at |= past
+        return place.alive
 
     def compare(self, read, key, number, past, ordinary, seen):
         """Compares the shown write with the other writes of its key in the past."""

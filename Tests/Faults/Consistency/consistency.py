@@ -28,8 +28,8 @@ from node import BINARY
 from stage import Circle, check, stage
 
 CALM, FAULTY, DEADLINE = 4, 10, 60
-# Seconds that the end of a run needs.
-END = 20
+# Seconds that the end of a run needs, without and for each operation that is judged.
+END, JUDGING = 12, 0.0004
 
 
 class Markers:
@@ -92,7 +92,7 @@ class Run:
 
         # One of the two clients of each node is busy, so that kills and pauses often meet a request.
         self.clients = [client(f"{node.name}-{number}", node, pause=pause)
-                        for node in self.nodes for number, pause in ((1, 0.1), (2, 0.02))]
+                        for node in self.nodes for number, pause in ((1, 0.1), (2, 0.03))]
         self.clients += [client(f"roamer-{number}", self.rng.choice(self.nodes), is_roaming=True) for number in (1, 2)]
         self.watchers = [client(f"marker-{node.name}", node) for node in self.nodes]
         self.markers = Markers(self.watchers, self.records, self.recorder)
@@ -176,7 +176,8 @@ def main():
             run = Run(circle, folder, asked.seed, about=about)
             run.begin()
             rounds, longest = 0, 0
-            while not rounds or time.monotonic() - begun + longest + END < asked.minutes * 60:
+            while not rounds or (time.monotonic() - begun + longest + END + JUDGING * len(run.recorder.operations)
+                                 < asked.minutes * 60):
                 since = time.monotonic()
                 converged = run.round()
                 rounds, longest = rounds + 1, max(longest, time.monotonic() - since)

@@ -20,12 +20,12 @@ import time
 
 import checker
 import workload
-from faults import FaultyDevice, Faults, build_clock
+from faults import FaultyDevice, Faults, build_clock, faulty_circle
 from figures import WIDTH, Figures
 from history import WRITE, History
-from networks import NAMES, begin, lay_wires
+from networks import begin, lay_wires
 from node import BINARY
-from stage import Circle, check, stage
+from stage import check, stage
 
 CALM, FAULTY, DEADLINE = 4, 10, 60
 # Seconds that the end of a run needs, without and for each operation that is judged.
@@ -160,10 +160,10 @@ def main():
     parser.add_argument("seed", nargs="?", type=int, default=secrets.randbelow(1 << 32))
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--history")
-    words = begin("the nodes can't have networks and disks of their own: run this as root")
-    if words is None:
+    # Errors and --help are told without the right to create networks, too.
+    asked = parser.parse_args([word for word in sys.argv[1:] if word != "--inside"])
+    if begin("the nodes can't have networks and disks of their own: run this as root") is None:
         return
-    asked = parser.parse_args(words)
     begun = time.monotonic()
     print(f"consistency {asked.minutes:g} {asked.seed}", flush=True)
     lay_wires()
@@ -172,7 +172,7 @@ def main():
         if FaultyDevice.library is None:
             print("skipped: no shifted clocks, as there is no C compiler", flush=True)
         about = {"build": build(), "date": datetime.date.today().isoformat(), "minutes": asked.minutes}
-        with Circle(folder, NAMES, FaultyDevice) as circle:
+        with faulty_circle(folder) as circle:
             run = Run(circle, folder, asked.seed, about=about)
             run.begin()
             rounds, longest = 0, 0
@@ -188,15 +188,15 @@ def main():
             for node in circle.nodes:
                 verdict = node.ask("verify", deep=True)
                 check(verdict["ok"], f"{node.name} is damaged: {verdict}")
-        path = asked.history or str(folder / "history.jsonl")
-        history.save(path)
-        violations = checker.check(history)
-        figures = Figures(history, violations)
-        say(figures.lines())
-        print(f"\n{rounds} rounds, {time.monotonic() - begun:.0f} s", flush=True)
-        if violations:
-            say(violation.text for violation in violations[:20])
-            check(False, f"{len(violations)} violations; the history is {path}")
+            path = asked.history or str(folder / "history.jsonl")
+            history.save(path)
+            violations = checker.check(history)
+            figures = Figures(history, violations)
+            say(figures.lines())
+            print(f"\n{rounds} rounds, {time.monotonic() - begun:.0f} s", flush=True)
+            if violations:
+                say(violation.text for violation in violations[:20])
+                check(False, f"{len(violations)} violations; the history is {path}")
         if asked.report:
             import report
             report.write(figures)

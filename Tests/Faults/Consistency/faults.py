@@ -13,7 +13,8 @@ import subprocess
 import threading
 import time
 
-from networks import InNetwork, inside, system
+from networks import NAMES, InNetwork, inside, system
+from stage import Circle
 
 # Ahead: within the drift that nodes tolerate (ten minutes), so that no change has to wait until the time has come. Behind:
 # any amount; the node then keeps newer changes of others until its clock is right again.
@@ -74,6 +75,23 @@ class FaultyDevice(InNetwork):
     def empty(self):
         (self.home / "filler").unlink(missing_ok=True)
         self.room("512m")
+
+
+@contextlib.contextmanager
+def faulty_circle(folder):
+    """Running nodes with all of these. Their disks end with the run, so they are copied if it fails."""
+    nodes = []
+    try:
+        with Circle(folder, NAMES, FaultyDevice) as circle:
+            nodes = circle.nodes
+            yield circle
+    except BaseException:
+        for node in nodes:
+            shutil.copytree(node.home, folder / f"{node.name}-home", ignore=shutil.ignore_patterns("*.sock", "filler"))
+        raise
+    finally:
+        for node in nodes:
+            subprocess.run(["umount", "--lazy", str(node.home)], check=False)
 
 
 class Faults:

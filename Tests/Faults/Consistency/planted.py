@@ -15,10 +15,10 @@ import time
 
 import checker
 from consistency import Run, say
-from faults import FaultyDevice
+from faults import faulty_circle
 from networks import NAMES, begin, lay_wires, system
 from node import Refusal
-from stage import Circle, check, stage
+from stage import check, stage
 from workload import Connection
 
 SECONDS = 8
@@ -161,7 +161,7 @@ def main():
     print(f"plant {seed}", flush=True)
     lay_wires()
     missed = []
-    with stage("planted") as folder, Circle(folder, NAMES, FaultyDevice) as circle:
+    with stage("planted") as folder, faulty_circle(folder) as circle:
         for number, (lie, expected) in enumerate(LIES.items()):
             found, history = once(circle, folder, seed, number, lie)
             is_caught = bool(expected & set(found))

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth footprint format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync consistency demo examples embed bench growth footprint format lint vectors clean
 
 # Warnings are errors; see CONTRIBUTING.md.
 export WAYMARK_STRICT := 1
@@ -225,6 +225,9 @@ fault-partitions: release ## cut and restore the links between five nodes | ROUN
 
 fault-sync: release ## run on a disk that fails to sync | CYCLES=… SEED=…
 	@$(FAULTS) sync $(or $(CYCLES),100) $(SEED)
+
+consistency: release ## judge what clients are told during faults (needs root) | MINUTES=3 SEED=… REPORT=yes (writes it into Tests/REPORT.md)
+	@WAYMARK=$(CURDIR)/.build/release/waymark Tests/Faults/Consistency/run $(or $(MINUTES),3) $(SEED) $(if $(REPORT),--report)
 
 ##@ See it work
 

@@ -5,7 +5,10 @@ import shutil
 import subprocess
 import sys
 
-from stage import check
+from node import BINARY
+from stage import Device, check
+
+NAMES = ("alice", "bob", "carol", "dave", "erin")
 
 # Whether this machine permits everything that a run needs.
 PROBE = """mount -t tmpfs tmpfs /run && ip netns add probe \
@@ -32,3 +35,39 @@ def begin(without):
         print(f"skipped: without the right to make networks, or without `ip`, {without}")
         return None
     os.execvp(spread[0], [*spread, sys.executable, *sys.argv, "--inside"])
+
+
+class InNetwork(Device):
+    """A device whose node and commands run in their own network."""
+
+    def __init__(self, folder, name):
+        super().__init__(folder, name)
+        self.number = NAMES.index(name) + 1
+        self.host = f"10.77.0.{self.number}"
+        self.address = f"{self.host}:7433"
+        program = folder / f"{name}-program"
+        program.write_text(f'#!/bin/sh\nexec ip netns exec {name} {BINARY} "$@"\n')
+        program.chmod(0o755)
+        self.binary = str(program)
+
+    @property
+    def environment(self):
+        return super().environment | {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+
+    @property
+    def port(self):
+        return f"wire{self.number}"
+
+
+def lay_wires():
+    """A network for each name, and a bridge between them."""
+    system("mount", "-t", "tmpfs", "tmpfs", "/run")
+    system("ip", "link", "add", "bridge0", "type", "bridge")
+    system("ip", "link", "set", "bridge0", "up")
+    for number, name in enumerate(NAMES, 1):
+        system("ip", "netns", "add", name)
+        system("ip", "link", "add", f"wire{number}", "type", "veth", "peer", "name", "eth0", "netns", name)
+        system("ip", "link", "set", f"wire{number}", "master", "bridge0", "up")
+        inside(name, "ip", "link", "set", "lo", "up")
+        inside(name, "ip", "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
+        inside(name, "ip", "link", "set", "eth0", "up")

@@ -12,50 +12,12 @@ import shutil
 import threading
 import time
 
-from networks import begin, inside, system
-from node import BINARY
+from networks import NAMES, InNetwork, begin, inside, lay_wires, system
 from people import Journal, Writer
-from stage import Circle, Device, check, percentile, sound, stage
+from stage import Circle, check, percentile, sound, stage
 
-NAMES = ("alice", "bob", "carol", "dave", "erin")
 NOBODY = "02:00:00:00:00:01"
 SLOW = ("tbf", "rate", "64kbit", "burst", "4kb", "latency", "400ms")
-
-
-class InNetwork(Device):
-    """A device whose node and commands run in their own network."""
-
-    def __init__(self, folder, name):
-        super().__init__(folder, name)
-        self.number = NAMES.index(name) + 1
-        self.host = f"10.77.0.{self.number}"
-        self.address = f"{self.host}:7433"
-        program = folder / f"{name}-program"
-        program.write_text(f'#!/bin/sh\nexec ip netns exec {name} {BINARY} "$@"\n')
-        program.chmod(0o755)
-        self.binary = str(program)
-
-    @property
-    def environment(self):
-        return super().environment | {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-
-    @property
-    def port(self):
-        return f"wire{self.number}"
-
-
-def lay_wires():
-    """A network for each name, and a bridge between them."""
-    system("mount", "-t", "tmpfs", "tmpfs", "/run")
-    system("ip", "link", "add", "bridge0", "type", "bridge")
-    system("ip", "link", "set", "bridge0", "up")
-    for number, name in enumerate(NAMES, 1):
-        system("ip", "netns", "add", name)
-        system("ip", "link", "add", f"wire{number}", "type", "veth", "peer", "name", "eth0", "netns", name)
-        system("ip", "link", "set", f"wire{number}", "master", "bridge0", "up")
-        inside(name, "ip", "link", "set", "lo", "up")
-        inside(name, "ip", "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
-        inside(name, "ip", "link", "set", "eth0", "up")
 
 
 class Partitions:

@@ -87,6 +87,10 @@ import Wire
       return lines
     }
     #expect(plan.contains { $0.hasPrefix("SEARCH r USING PRIMARY KEY") }, "\(plan)")
+    // A match is asked for once, and not again for each document of the kind.
+    let index = try #require(plan.firstIndex { $0.contains("text_index VIRTUAL TABLE") }, "\(plan)")
+    let document = try #require(plan.firstIndex { $0.hasPrefix("SEARCH d") }, "\(plan)")
+    #expect(index < document, "\(plan)")
   }
 
   @Test func `after an erase no file contains the sequences of the erased text, folded or not`() throws {

@@ -56,6 +56,8 @@ struct HistoryModel {
     var erased: Set<Int> = []
     /// The operation that this one undoes.
     var undone: Int?
+    /// The operation whose time of change this one's profile has; nil for its own. An import keeps the time in the file.
+    var time: Int?
   }
 
   /// The record of the profile, which exists from the start.
@@ -81,11 +83,12 @@ struct HistoryModel {
   /// - Returns: the number of the operation.
   @discardableResult
   mutating func write(
-    _ device: Int, _ writes: [Cell: Content], erased: Set<Int> = [], undone: Int? = nil
+    _ device: Int, _ writes: [Cell: Content], erased: Set<Int> = [], undone: Int? = nil, time: Int? = nil
   ) -> Int {
     let number = operations.count
     operations.append(
-      Operation(device: device, past: held[device], writes: writes, erased: erased, undone: undone))
+      Operation(
+        device: device, past: held[device], writes: writes, erased: erased, undone: undone, time: time))
     held[device].insert(number)
     return number
   }
@@ -124,8 +127,22 @@ struct HistoryModel {
 
   /// Returns what a cell shows on a device.
   func shown(_ cell: Cell, _ device: Int) -> Content {
-    writers(of: cell, held[device]).max().map { content($0, cell, held[device]) } ?? .null
+    winner(of: cell, writers(of: cell, held[device])).map { content($0, cell, held[device]) } ?? .null
   }
+
+  /// Returns the write that a cell shows, of several: the latest, or of a profile the one with the highest rank.
+  func winner(of cell: Cell, _ writers: Set<Int>) -> Int? {
+    cell.field == .whole ? writers.max { rank($0) < rank($1) } : writers.max()
+  }
+
+  /// The rank of a write of the profile.
+  func rank(_ number: Int) -> (time: Int, filled: Int, number: Int) {
+    let operation = operations[number]
+    guard case .profile(let name, let zone) = operation.writes[Self.wholeProfile] else { return (0, 0, number) }
+    return (operation.time ?? number, [name, zone].count { !$0.isEmpty }, number)
+  }
+
+  static let wholeProfile = Cell(record: profile, field: .whole)
 
   // MARK: Records
 
@@ -185,7 +202,7 @@ struct HistoryModel {
   /// The writes of a cell that no other write has seen, besides the one that is shown.
   func siblings(_ cell: Cell, _ device: Int) -> Set<Int> {
     let writers = writers(of: cell, held[device])
-    guard let winner = writers.max() else { return [] }
+    guard let winner = winner(of: cell, writers) else { return [] }
     return writers.filter { number in
       number != winner && !writers.contains { operations[$0].past.contains(number) }
         && !isErased(number, cell.record, held[device])

@@ -32,21 +32,23 @@ package struct HistoryFailure: Error, CustomStringConvertible {
 
 /// A circle of nodes that live through a history, next to the model.
 package struct HistoryRun {
-  private static let names = ["alice", "bob", "carol", "dave"]
-  private static let words = ["Rome", "Oslo", "night train", "Lisbon", "rom", "Ünal"]
+  static let names = ["alice", "bob", "carol", "dave"]
+  static let words = ["Rome", "Oslo", "night train", "Lisbon", "rom", "Ünal"]
 
-  private let circle: TestCircle
-  private var model: HistoryModel
+  let circle: TestCircle
+  var model: HistoryModel
   /// The ids of the model's records.
-  private var ids: [UUID] = [Profile.only.uuid]
+  var ids: [UUID] = [Profile.only.uuid]
   /// The names of the model's settings, by their records.
-  private var settings: [String: Int] = [:]
+  var settings: [String: Int] = [:]
   /// The ids of the model's operations; nil for an operation that the library does not name.
-  private var operations: [OperationID?] = []
-  private var devices: [DeviceKey] = []
-  private var isSyncing: [Bool]
+  var operations: [OperationID?] = []
+  var devices: [DeviceKey] = []
+  var isSyncing: [Bool]
   /// A copy of a record that a device's app has read and not saved yet.
-  private var copies: [Int: Copy] = [:]
+  var copies: [Int: Copy] = [:]
+  /// The files that were exported, as they are and as the model describes them.
+  var files: [(document: JSON, file: HistoryModel.File)] = []
   /// What each step did, for people.
   package private(set) var journal: [String] = []
 
@@ -79,10 +81,10 @@ package struct HistoryRun {
     return (failure, run.journal)
   }
 
-  private func node(_ device: Int) -> Node { circle[Self.names[device]] }
+  func node(_ device: Int) -> Node { circle[Self.names[device]] }
 
   /// Lets only the given devices reach each other.
-  private func partition(_ together: [Int]) async {
+  func partition(_ together: [Int]) async {
     for one in devices.indices {
       for other in devices.indices where one < other {
         let isTogether = together.contains(one) && together.contains(other)
@@ -94,7 +96,7 @@ package struct HistoryRun {
 
   // MARK: Steps
 
-  private mutating func perform(_ step: HistoryStep) async throws {
+  mutating func perform(_ step: HistoryStep) async throws {
     let device = step.device % devices.count
     let name = Self.names[device]
     let text: String?
@@ -110,6 +112,9 @@ package struct HistoryRun {
     case .resolve: text = try await resolve(device, step.choices)
     case .setting: text = try await set(device, step.choices)
     case .profile: text = try await profile(device, step.choices)
+    case .export: text = try await export(device)
+    case .import: text = try await importFile(device, step.choices)
+    case .override: text = try await override(device, step.choices)
     case .meet: text = try await meet(device, step.choices)
     case .sync: text = try await sync(device)
     case .reopen:
@@ -125,37 +130,37 @@ package struct HistoryRun {
   }
 
   /// Returns the item that a choice means; nil if there is none.
-  private func pick<Item>(_ items: [Item], _ choice: Int) -> Item? {
+  func pick<Item>(_ items: [Item], _ choice: Int) -> Item? {
     items.isEmpty ? nil : items[choice % items.count]
   }
 
-  private func word(_ choice: Int) -> String { Self.words[choice % Self.words.count] }
+  func word(_ choice: Int) -> String { Self.words[choice % Self.words.count] }
 
   /// A word, or an empty text.
-  private func optionalWord(_ choice: Int) -> String { choice % 4 == 0 ? "" : word(choice / 4) }
+  func optionalWord(_ choice: Int) -> String { choice % 4 == 0 ? "" : word(choice / 4) }
 
-  private func content(_ text: String) -> HistoryModel.Content { text.isEmpty ? .null : .text(text) }
+  func content(_ text: String) -> HistoryModel.Content { text.isEmpty ? .null : .text(text) }
 
-  private func known(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
+  func known(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
     kinds.flatMap { model.records($0, device) }.sorted()
   }
 
-  private static let kinds: [HistoryModel.Kind] = [.trip, .lodging, .habit]
+  static let kinds: [HistoryModel.Kind] = [.trip, .lodging, .habit]
 
-  private func visible(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
+  func visible(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
     known(kinds, device).filter { model.isVisible($0, device) }
   }
 
-  private mutating func write(
+  mutating func write(
     _ device: Int, _ writes: [HistoryModel.Cell: HistoryModel.Content], as id: OperationID?,
-    erased: Set<Int> = [], undone: Int? = nil
-  ) throws {
-    model.write(device, writes, erased: erased, undone: undone)
+    erased: Set<Int> = [], undone: Int? = nil, time: Int? = nil
+  ) {
+    model.write(device, writes, erased: erased, undone: undone, time: time)
     operations.append(id)
   }
 
   /// Expects a call to be refused.
-  private func expectRefusal(_ code: WaymarkError.Code?, _ call: () async throws -> Void) async throws {
+  func expectRefusal(_ code: WaymarkError.Code?, _ call: () async throws -> Void) async throws {
     do { try await call() } catch let error as WaymarkError {
       if let code, error.code != code {
         throw Difference("expected the error \(code), got \(error.code): \(error)")
@@ -165,9 +170,9 @@ package struct HistoryRun {
     throw Difference("expected a refusal\(code.map { " with \($0)" } ?? "")")
   }
 
-  private func shown(_ record: Int) -> String { "\(model.kinds[record]) \(record)" }
+  func shown(_ record: Int) -> String { "\(model.kinds[record]) \(record)" }
 
-  private mutating func create(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func create(_ device: Int, _ choices: [Int]) async throws -> String? {
     let kind = [HistoryModel.Kind.trip, .lodging, .lodging, .habit][choices[0] % 4]
     let (name, notes) = (word(choices[1]), optionalWord(choices[2]))
     let trip = pick(visible([.trip], device), choices[3])
@@ -194,15 +199,15 @@ package struct HistoryRun {
       habit.notes = notes
       changes.save(habit)
     }
-    try write(device, writes, as: try await apply(changes, device))
+    write(device, writes, as: try await apply(changes, device))
     return "creates \(shown(record)) “\(name)”\(kind == .lodging ? " in \(trip ?? 0)" : "")"
   }
 
-  private func apply(_ changes: Changes, _ device: Int) async throws -> OperationID? {
+  func apply(_ changes: Changes, _ device: Int) async throws -> OperationID? {
     try await node(device).change { $0 = changes }
   }
 
-  private mutating func edit(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func edit(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let record = pick(known(Self.kinds, device), choices[0]) else { return nil }
     let name = choices[1] % 3 == 0 ? nil : word(choices[2])
     let notes = choices[1] % 3 == 1 ? nil : optionalWord(choices[3])
@@ -221,12 +226,12 @@ package struct HistoryRun {
     guard (id != nil) == !writes.isEmpty else {
       throw Difference("the edit wrote \(id == nil ? "nothing" : "something")")
     }
-    if !writes.isEmpty { try write(device, writes, as: id) }
+    if !writes.isEmpty { write(device, writes, as: id) }
     return
       "edits \(shown(record)): \(name.map { "name “\($0)” " } ?? "")\(notes.map { "notes “\($0)”" } ?? "")"
   }
 
-  private func changes(_ record: Int, name: String?, notes: String?) -> Changes {
+  func changes(_ record: Int, name: String?, notes: String?) -> Changes {
     var changes = Changes()
     switch model.kinds[record] {
     case .trip:
@@ -248,26 +253,26 @@ package struct HistoryRun {
     return changes
   }
 
-  private mutating func move(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func move(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let lodging = pick(visible([.lodging], device), choices[0]),
       let trip = pick(visible([.trip], device), choices[1]), model.parent(of: lodging, device) != trip
     else { return nil }
     let target = Trip.ID(ids[trip])
     var changes = Changes()
     changes.update(Lodging.ID(ids[lodging])) { $0.tripID = target }
-    try write(
+    write(
       device, [.init(record: lodging, field: .parent): .record(trip)], as: try await apply(changes, device))
     return "moves \(shown(lodging)) to \(shown(trip))"
   }
 
-  private struct Copy {
+  struct Copy {
     let record: Int
     let value: any Record
     let origin: [HistoryModel.Field: HistoryModel.Content]
   }
 
   /// Reads a record, or edits and saves the copy that was read before, however the record has changed since.
-  private mutating func copy(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func copy(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let copy = copies.removeValue(forKey: device) else {
       guard let record = pick(visible(Self.kinds, device), choices[0]) else { return nil }
       let node = node(device)
@@ -311,11 +316,11 @@ package struct HistoryRun {
     guard (id != nil) == !writes.isEmpty else {
       throw Difference("saving the copy wrote \(id == nil ? "nothing" : "something")")
     }
-    if !writes.isEmpty { try write(device, writes, as: id) }
+    if !writes.isEmpty { write(device, writes, as: id) }
     return "saves a copy of \(shown(record)): name “\(name)” notes “\(notes)”"
   }
 
-  private mutating func delete(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func delete(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let record = pick(visible(Self.kinds, device), choices[0]) else { return nil }
     let id: OperationID?
     switch model.kinds[record] {
@@ -323,11 +328,11 @@ package struct HistoryRun {
     case .lodging: id = try await node(device).delete(Lodging(id: .init(ids[record])))
     default: id = try await node(device).delete(Habit(id: .init(ids[record])))
     }
-    try write(device, [.init(record: record, field: .life): .flag(false)], as: id)
+    write(device, [.init(record: record, field: .life): .flag(false)], as: id)
     return "deletes \(shown(record))"
   }
 
-  private mutating func restore(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func restore(_ device: Int, _ choices: [Int]) async throws -> String? {
     let dead = known(Self.kinds, device).filter { model.hidden(by: $0, device) == $0 }
     guard let record = pick(dead, choices[0]) else { return nil }
     var changes = Changes()
@@ -340,12 +345,12 @@ package struct HistoryRun {
       try await expectRefusal(.erased) { _ = try await apply(changes, device) }
       return "can't restore \(shown(record))"
     }
-    try write(
+    write(
       device, [.init(record: record, field: .life): .flag(true)], as: try await apply(changes, device))
     return "restores \(shown(record))"
   }
 
-  private mutating func erase(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func erase(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let record = pick(known(Self.kinds, device), choices[0]) else { return nil }
     let targets = ([record] + model.children(of: record, device)).filter { !model.isGone($0, device) }
     guard !targets.isEmpty else {
@@ -354,12 +359,12 @@ package struct HistoryRun {
     }
     let dead = targets.map { (HistoryModel.Cell(record: $0, field: .life), HistoryModel.Content.flag(false)) }
     let id = try await callErase(record, device)
-    try write(
+    write(
       device, Dictionary(uniqueKeysWithValues: dead), as: id, erased: Set(targets))
     return "erases \(targets.map(shown).joined(separator: ", "))"
   }
 
-  private func callErase(_ record: Int, _ device: Int) async throws -> OperationID? {
+  func callErase(_ record: Int, _ device: Int) async throws -> OperationID? {
     switch model.kinds[record] {
     case .trip: try await node(device).erase(Trip(id: .init(ids[record]))).operation
     case .lodging: try await node(device).erase(Lodging(id: .init(ids[record]))).operation
@@ -367,7 +372,7 @@ package struct HistoryRun {
     }
   }
 
-  private mutating func undo(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func undo(_ device: Int, _ choices: [Int]) async throws -> String? {
     let known = model.held[device].filter { operations[$0] != nil }.sorted()
     guard let number = pick(known, choices[0]), let id = operations[number] else { return nil }
     let writes = model.undo(number, device)
@@ -377,11 +382,11 @@ package struct HistoryRun {
       return "can't undo operation \(number)"
     }
     let undo = try await node.undo(id).undo
-    try write(device, writes, as: undo, undone: number)
+    write(device, writes, as: undo, undone: number)
     return "undoes operation \(number)"
   }
 
-  private mutating func resolve(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func resolve(_ device: Int, _ choices: [Int]) async throws -> String? {
     // A conflict about the rest stands for several.
     let conflicts = model.conflicts(device).filter { $0.field != .rest }
     guard let conflict = pick(conflicts, choices[0]) else { return nil }
@@ -397,12 +402,12 @@ package struct HistoryRun {
       return "can't choose among several losers of \(conflict)"
     }
     let resolution = try await node.resolve(listed.id, taking: isWinner ? .winner : .loser)
-    try write(device, writes, as: resolution.operation)
+    write(device, writes, as: resolution.operation)
     return
       "keeps the \(isWinner ? "winner" : "loser") of \(shown(conflict.record)) \(conflict.field?.rawValue ?? "")"
   }
 
-  private mutating func set(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func set(_ device: Int, _ choices: [Int]) async throws -> String? {
     let key = "history.\(choices[0] % 2)"
     let value = word(choices[1])
     let record = settings[key] ?? model.addRecord(.setting)
@@ -411,11 +416,11 @@ package struct HistoryRun {
     let cell = HistoryModel.Cell(record: record, field: .name)
     guard model.shown(cell, device) != .text(value) else { return nil }
     try await node(device).set(Setting(key, default: ""), to: value)
-    try write(device, [cell: .text(value)], as: nil)
+    write(device, [cell: .text(value)], as: nil)
     return "sets \(key) to “\(value)”"
   }
 
-  private mutating func profile(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func profile(_ device: Int, _ choices: [Int]) async throws -> String? {
     let cell = HistoryModel.Cell(record: HistoryModel.profile, field: .whole)
     var (name, zone) = ("", "")
     if case .profile(let oldName, let oldZone) = model.shown(cell, device) {
@@ -429,11 +434,11 @@ package struct HistoryRun {
       $0.name = newName
       $0.gender = newZone
     }
-    try write(device, [cell: .profile(name: name, zone: zone)], as: try await apply(changes, device))
+    write(device, [cell: .profile(name: name, zone: zone)], as: try await apply(changes, device))
     return "writes the profile “\(name)” “\(zone)”"
   }
 
-  private mutating func sync(_ device: Int) async throws -> String? {
+  mutating func sync(_ device: Int) async throws -> String? {
     if isSyncing[device] {
       try await node(device).turnSyncOff()
     } else {
@@ -443,14 +448,14 @@ package struct HistoryRun {
     return "turns sync \(isSyncing[device] ? "on" : "off")"
   }
 
-  private mutating func meet(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func meet(_ device: Int, _ choices: [Int]) async throws -> String? {
     var together = devices.indices.filter { (choices[0] >> $0) & 1 == 1 || $0 == device }
     if together.count < 2 { together = Array(devices.indices) }
     try await exchange(together)
     return "meets " + together.filter { $0 != device }.map { Self.names[$0] }.joined(separator: ", ")
   }
 
-  private mutating func exchange(_ together: [Int]) async throws {
+  mutating func exchange(_ together: [Int]) async throws {
     await partition(together)
     try await circle.settle()
     await partition([])
@@ -460,7 +465,7 @@ package struct HistoryRun {
 
   // MARK: The end
 
-  private mutating func end() async throws {
+  mutating func end() async throws {
     for device in devices.indices where !isSyncing[device] { _ = try await sync(device) }
     try await exchange(Array(devices.indices))
     for device in devices.indices {
@@ -474,7 +479,7 @@ package struct HistoryRun {
   }
 
   /// Another circle that imports an export shows the same records.
-  private func checkTransfer() async throws {
+  func checkTransfer() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try await node(0).export(as: .json, to: file)
@@ -488,7 +493,7 @@ package struct HistoryRun {
 
   // MARK: Comparing
 
-  private func check(_ device: Int) async throws {
+  func check(_ device: Int) async throws {
     let view = HistoryView(ids)
     let expected = view.lines(of: model, device, settings, words: Self.words)
     let found = try await view.lines(

@@ -6,8 +6,8 @@ package import JSONDocument
 /// means something if steps are left out.
 package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
-    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, meet, sync,
-      reopen, wait
+    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, export,
+      `import`, override, meet, sync, reopen, wait
   }
 
   package var action: Action
@@ -21,8 +21,9 @@ package struct HistoryStep: Hashable, Sendable {
       case .edit: 8
       case .create, .meet: 5
       case .copy, .delete, .undo: 3
-      case .resolve, .restore, .move: 2
-      case .erase, .setting, .profile, .sync, .reopen, .wait: 1
+      case .resolve, .restore, .move, .import: 2
+      case .erase, .setting, .profile, .export, .override, .sync, .reopen,
+        .wait: 1
       }
     return Array(repeating: action, count: weight)
   }

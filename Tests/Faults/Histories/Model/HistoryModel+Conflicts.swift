@@ -95,7 +95,7 @@ extension HistoryModel {
       var next: Int? = conflict.record
       while let record = next {
         if !isAlive(record, device) { writes[Cell(record: record, field: .life)] = .flag(true) }
-        next = kinds[record] == .lodging ? parent(of: record, device) : nil
+        next = kinds[record].hasParent ? parent(of: record, device) : nil
       }
       return writes
     }

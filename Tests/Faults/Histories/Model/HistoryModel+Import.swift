@@ -10,6 +10,8 @@ extension HistoryModel {
     }
 
     var rows: [Row]
+    /// The files that it contains.
+    var contents: Set<String> = []
     /// The profile, with the operation whose time of change it has; nil if it was never filled in.
     var profile: (content: Content, time: Int)?
   }
@@ -33,7 +35,7 @@ extension HistoryModel {
       let fields = fields(of: record).map { ($0, shown(Cell(record: record, field: $0), device)) }
       return File.Row(record: record, fields: Dictionary(uniqueKeysWithValues: fields))
     }
-    var file = File(rows: rows)
+    var file = File(rows: rows, contents: files[device])
     let content = shown(Self.wholeProfile, device)
     if content != .null, content != Self.blankProfile,
       let writer = winner(of: Self.wholeProfile, writers(of: Self.wholeProfile, held[device]))
@@ -48,8 +50,11 @@ extension HistoryModel {
   private func isRow(_ record: Int) -> Bool { ![.profile, .setting].contains(kinds[record]) }
 
   private func fields(of record: Int) -> [Field] {
-    // A lodging has no further field that is written when it is created.
-    kinds[record] == .lodging ? [.name, .notes, .parent] : [.name, .notes, .rest]
+    switch kinds[record] {
+    case .lodging: [.name, .notes, .parent]  // It has no other field that is written when it is created.
+    case .attachment: [.name, .notes, .parent, .data, .rest]
+    default: [.name, .notes, .rest]
+    }
   }
 
   /// Returns what a device writes when it imports a file: only what differs, and all of a record that it does not have.

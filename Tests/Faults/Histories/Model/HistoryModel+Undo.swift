@@ -89,9 +89,8 @@ extension HistoryModel {
       wanted.filter { $0.key.field == .life && $0.value == .flag(false) }.map(\.key.record))
     let written = Set(operation.writes.keys.map(\.record))
     return deleted.filter { record in
-      records(.lodging, device).contains { child in
-        parent(of: child, device) == record && isAlive(child, device) && !written.contains(child)
-          && !deleted.contains(child)
+      children(of: record, device).contains { child in
+        isAlive(child, device) && !written.contains(child) && !deleted.contains(child)
       }
     }
   }

@@ -19,12 +19,15 @@
 struct HistoryModel {
   /// A kind of record.
   enum Kind: Int, CaseIterable, Hashable {
-    case trip, lodging, habit, profile, setting
+    case trip, lodging, attachment, habit, profile, setting
+
+    /// Whether records of this kind belong to another record.
+    var hasParent: Bool { self == .lodging || self == .attachment }
   }
 
   /// A field of a record.
   enum Field: String, Hashable, Comparable, CaseIterable {
-    case life, name, notes, parent = "trip", whole
+    case life, name, notes, data, parent = "trip", whole
     /// All fields that are written when the record is created and never edited. A node shows one of them: the date of
     /// creation.
     case rest = "createdDate"
@@ -68,8 +71,16 @@ struct HistoryModel {
   private(set) var kinds: [Kind] = [.profile]
   /// The operations that each device holds.
   private(set) var held: [Set<Int>]
+  /// The files that are on each device, by the text that names their content.
+  var files: [Set<String>]
+  /// The files of which the model can't tell whether they are on a device.
+  var uncertainFiles: [Set<String>]
 
-  init(devices: Int) { held = Array(repeating: [], count: devices) }
+  init(devices: Int) {
+    held = Array(repeating: [], count: devices)
+    files = Array(repeating: [], count: devices)
+    uncertainFiles = Array(repeating: [], count: devices)
+  }
 
   // MARK: Writing
 
@@ -162,7 +173,7 @@ struct HistoryModel {
 
   func isVisible(_ record: Int, _ device: Int) -> Bool {
     guard isAlive(record, device) else { return false }
-    guard kinds[record] == .lodging else { return true }
+    guard kinds[record].hasParent else { return true }
     return parent(of: record, device).map { isVisible($0, device) } ?? false
   }
 
@@ -177,7 +188,7 @@ struct HistoryModel {
     let life = Cell(record: record, field: .life)
     guard !writers(of: life, held[device]).isEmpty else { return nil }
     guard isAlive(record, device) else { return record }
-    guard kinds[record] == .lodging, let parent = parent(of: record, device), knows(device, parent) else {
+    guard kinds[record].hasParent, let parent = parent(of: record, device), knows(device, parent) else {
       return nil
     }
     return hidden(by: parent, device)
@@ -194,7 +205,15 @@ struct HistoryModel {
 
   /// The records that belong to a record, whether they are visible or not, as far as the device still has the reference.
   func children(of record: Int, _ device: Int) -> [Int] {
-    records(.lodging, device).filter { parent(of: $0, device) == record }
+    kinds.indices.filter {
+      kinds[$0].hasParent && knows(device, $0) && parent(of: $0, device) == record
+    }
+  }
+
+  /// The children of a record, their children, and so on.
+  func descendants(of record: Int, _ device: Int) -> [Int] {
+    let children = children(of: record, device)
+    return children + children.flatMap { descendants(of: $0, device) }
   }
 
   // MARK: Concurrent writes

@@ -11,7 +11,7 @@ extension HistoryRun {
   mutating func export(_ device: Int) async throws -> String {
     let document = try JSON.parse(Array(try await node(device).export(as: .json).content))
     // The model has the records that people write in its steps, so the file has these only.
-    let keys = ["schema", "exportedAt", "trips", "lodgings", "habits", "profiles"]
+    let keys = ["schema", "exportedAt", "trips", "lodgings", "attachments", "habits", "profiles"]
     let file = model.file(device)
     var rest = JSON.object((document.members ?? []).filter { keys.contains($0.key) })
     if file.profile == nil { rest["profiles"] = nil }
@@ -41,6 +41,7 @@ extension HistoryRun {
             + "instead of \(wanted)")
       }
     }
+    model.importFiles(file, device)
     if !expected.writes.isEmpty {
       write(device, expected.writes, as: try await newestOperation(device), time: expected.time)
     }
@@ -62,17 +63,29 @@ extension HistoryRun {
     guard var rows = document[key]?.array,
       let place = rows.firstIndex(where: { $0["id"]?.string.flatMap(UUID.init) == ids[record] })
     else { throw Difference("the file does not have \(shown(record))") }
+    let isAttachment = model.kinds[record] == .attachment
+    let (nameKey, notesKey) = isAttachment ? ("fileName", "fileDescription") : ("name", "notes")
     let text: String
+    // The first row with a file has its content for the others, so only short contents are changed.
+    if isAttachment, choices[2] % 2 == 0, case .text(let old)? = file.rows[index].fields[.data],
+      !HistoryModel.isFile(old)
+    {
+      let content = FileContent.short[choices[3] % FileContent.short.count]
+      rows[place]["fileData"] = .string(FileContent.data(content).base64EncodedString())
+      document[key] = .array(rows)
+      file.rows[index].fields[.data] = .text(content)
+      return " with other data of \(shown(record))"
+    }
     switch choices[2] % 3 {
     case 0:
-      (rows[place]["name"], text) = (.string(word(choices[3])), "another name")
+      (rows[place][nameKey], text) = (.string(word(choices[3])), "another name")
       file.rows[index].fields[.name] = .text(word(choices[3]))
     case 1:
       let notes = optionalWord(choices[3])
-      (rows[place]["notes"], text) = (notes.isEmpty ? .null : .string(notes), "other notes")
+      (rows[place][notesKey], text) = (notes.isEmpty ? .null : .string(notes), "other notes")
       file.rows[index].fields[.notes] = content(notes)
     default:
-      (rows[place]["notes"], text) = (nil, "no key for its notes")
+      (rows[place][notesKey], text) = (nil, "no key for its notes")
       file.rows[index].fields[.notes] = nil
     }
     document[key] = .array(rows)

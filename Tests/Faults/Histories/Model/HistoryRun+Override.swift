@@ -38,6 +38,7 @@ extension HistoryRun {
     guard (done.operation != nil) == !writes.isEmpty else {
       throw Difference("the override wrote \(done.operation == nil ? "nothing" : "something")")
     }
+    model.passFiles([device, peer])
     if !writes.isEmpty { write(device, writes, as: done.operation) }
     try await exchange([device, peer])
     return isMirror ? "mirrors \(Self.names[peer])" : "asserts its records to \(Self.names[peer])"

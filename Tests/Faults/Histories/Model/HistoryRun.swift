@@ -112,6 +112,8 @@ package struct HistoryRun {
     case .resolve: text = try await resolve(device, step.choices)
     case .setting: text = try await set(device, step.choices)
     case .profile: text = try await profile(device, step.choices)
+    case .attach: text = try await attach(device, step.choices)
+    case .eraseData: text = try await eraseData(device, step.choices)
     case .export: text = try await export(device)
     case .import: text = try await importFile(device, step.choices)
     case .override: text = try await override(device, step.choices)
@@ -126,6 +128,7 @@ package struct HistoryRun {
     }
     journal.append("\(name) \(text ?? "\(step.action.rawValue): nothing")")
     try await circle.clock.advance(by: .milliseconds(10))
+    model.freeFiles(device)
     try await check(device)
   }
 
@@ -145,7 +148,7 @@ package struct HistoryRun {
     kinds.flatMap { model.records($0, device) }.sorted()
   }
 
-  static let kinds: [HistoryModel.Kind] = [.trip, .lodging, .habit]
+  static let kinds: [HistoryModel.Kind] = [.trip, .lodging, .attachment, .habit]
 
   func visible(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
     known(kinds, device).filter { model.isVisible($0, device) }
@@ -244,6 +247,11 @@ package struct HistoryRun {
         if let name { $0.name = name }
         if let notes { $0.notes = notes }
       }
+    case .attachment:
+      changes.update(Attachment.ID(ids[record])) {
+        if let name { $0.fileName = name }
+        if let notes { $0.fileDescription = notes }
+      }
     default:
       changes.update(Habit.ID(ids[record])) {
         if let name { $0.name = name }
@@ -280,6 +288,7 @@ package struct HistoryRun {
         switch model.kinds[record] {
         case .trip: try await node.record(Trip.ID(ids[record]))
         case .lodging: try await node.record(Lodging.ID(ids[record]))
+        case .attachment: try await node.record(Attachment.ID(ids[record]))
         default: try await node.record(Habit.ID(ids[record]))
         }
       guard let value else { throw Difference("\(shown(record)) can't be read") }
@@ -298,6 +307,9 @@ package struct HistoryRun {
     } else if var lodging = copy.value as? Lodging {
       (lodging.name, lodging.notes) = (name, notes)
       changes.save(lodging)
+    } else if var attachment = copy.value as? Attachment {
+      (attachment.fileName, attachment.fileDescription) = (name, notes)
+      changes.save(attachment)
     } else if var habit = copy.value as? Habit {
       (habit.name, habit.notes) = (name, notes)
       changes.save(habit)
@@ -326,6 +338,7 @@ package struct HistoryRun {
     switch model.kinds[record] {
     case .trip: id = try await node(device).delete(Trip(id: .init(ids[record])))
     case .lodging: id = try await node(device).delete(Lodging(id: .init(ids[record])))
+    case .attachment: id = try await node(device).delete(Attachment(id: .init(ids[record])))
     default: id = try await node(device).delete(Habit(id: .init(ids[record])))
     }
     write(device, [.init(record: record, field: .life): .flag(false)], as: id)
@@ -339,6 +352,7 @@ package struct HistoryRun {
     switch model.kinds[record] {
     case .trip: changes.restore(Trip.ID(ids[record]))
     case .lodging: changes.restore(Lodging.ID(ids[record]))
+    case .attachment: changes.restore(Attachment.ID(ids[record]))
     default: changes.restore(Habit.ID(ids[record]))
     }
     if model.isGone(record, device) {
@@ -352,7 +366,7 @@ package struct HistoryRun {
 
   mutating func erase(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let record = pick(known(Self.kinds, device), choices[0]) else { return nil }
-    let targets = ([record] + model.children(of: record, device)).filter { !model.isGone($0, device) }
+    let targets = ([record] + model.descendants(of: record, device)).filter { !model.isGone($0, device) }
     guard !targets.isEmpty else {
       try await expectRefusal(.erased) { _ = try await callErase(record, device) }
       return "can't erase \(shown(record)) again"
@@ -368,6 +382,7 @@ package struct HistoryRun {
     switch model.kinds[record] {
     case .trip: try await node(device).erase(Trip(id: .init(ids[record]))).operation
     case .lodging: try await node(device).erase(Lodging(id: .init(ids[record]))).operation
+    case .attachment: try await node(device).erase(Attachment(id: .init(ids[record]))).operation
     default: try await node(device).erase(Habit(id: .init(ids[record]))).operation
     }
   }
@@ -392,7 +407,7 @@ package struct HistoryRun {
     guard let conflict = pick(conflicts, choices[0]) else { return nil }
     let node = node(device)
     let listed = try await node.conflicts().first {
-      $0.record == ids[conflict.record] && $0.field == conflict.field?.rawValue
+      $0.record == ids[conflict.record] && HistoryView.field($0) == conflict.field?.rawValue
         && $0.reason.rawValue == conflict.reason.rawValue
     }
     guard let listed else { throw Difference("the node does not list the conflict \(conflict)") }
@@ -458,8 +473,11 @@ package struct HistoryRun {
   mutating func exchange(_ together: [Int]) async throws {
     await partition(together)
     try await circle.settle()
+    let syncing = together.filter { isSyncing[$0] }
+    try await waitForFiles(syncing)
     await partition([])
-    model.meet(together, records: together.filter { isSyncing[$0] })
+    model.meet(together, records: syncing)
+    model.exchangeFiles(syncing)
     for device in together { try await check(device) }
   }
 
@@ -497,7 +515,8 @@ package struct HistoryRun {
     let view = HistoryView(ids)
     let expected = view.lines(of: model, device, settings, words: Self.words)
     let found = try await view.lines(
-      of: node(device), devices: devices, settings: settings.keys.sorted(), words: Self.words)
+      of: node(device), devices: devices, settings: settings.keys.sorted(), words: Self.words,
+      uncertain: model.uncertainFiles[device])
     if let text = HistoryView.difference(expected, found, "model", Self.names[device]) {
       throw Difference(text)
     }

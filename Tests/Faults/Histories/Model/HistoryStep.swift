@@ -6,7 +6,7 @@ package import JSONDocument
 /// means something if steps are left out.
 package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
-    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, export,
+    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, attach, eraseData, export,
       `import`, override, meet, sync, reopen, wait
   }
 
@@ -21,8 +21,8 @@ package struct HistoryStep: Hashable, Sendable {
       case .edit: 8
       case .create, .meet: 5
       case .copy, .delete, .undo: 3
-      case .resolve, .restore, .move, .import: 2
-      case .erase, .setting, .profile, .export, .override, .sync, .reopen,
+      case .resolve, .restore, .move, .import, .attach: 2
+      case .erase, .eraseData, .setting, .profile, .export, .override, .sync, .reopen,
         .wait: 1
       }
     return Array(repeating: action, count: weight)

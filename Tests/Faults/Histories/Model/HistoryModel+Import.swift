@@ -24,8 +24,6 @@ extension HistoryModel {
     var added = 0
     var updated = 0
     var unchanged = 0
-    /// The rows whose name was erased, which no local write may have.
-    var skipped = 0
   }
 
   /// Returns the file that a device exports.
@@ -61,10 +59,6 @@ extension HistoryModel {
   func `import`(_ file: File, _ device: Int) -> Import {
     var result = Import()
     for row in file.rows {
-      guard row.fields[.name] != .null else {
-        result.skipped += 1
-        continue
-      }
       var writes: [Cell: Content] = [:]
       for (field, content) in row.fields {
         let cell = Cell(record: row.record, field: field)

@@ -70,7 +70,7 @@ struct HistoryModel {
   /// The kinds of the records.
   private(set) var kinds: [Kind] = [.profile]
   /// The operations that each device holds.
-  private(set) var held: [Set<Int>]
+  var held: [Set<Int>]
   /// The files that are on each device, by the text that names their content.
   var files: [Set<String>]
   /// The files of which the model can't tell whether they are on a device.

@@ -20,7 +20,7 @@ extension HistoryRun {
   }
 
   mutating func importFile(_ device: Int, _ choices: [Int]) async throws -> String? {
-    guard var (document, file) = pick(files, choices[0]) else { return nil }
+    guard var (document, file) = pick(files.suffix(4), choices[0]) else { return nil }
     // If the profile here was emptied, it is replaced with a time that no step has.
     if model.shown(HistoryModel.wholeProfile, device) == HistoryModel.blankProfile {
       (document["profiles"], file.profile) = (nil, nil)
@@ -34,7 +34,7 @@ extension HistoryRun {
       try await node(device).importPreview(of: [path]), try await node(device).importFiles([path]),
     ] {
       let found = [summary.added, summary.updated, summary.unchanged, summary.skipped]
-      let wanted = [expected.added, expected.updated, expected.unchanged, expected.skipped]
+      let wanted = [expected.added, expected.updated, expected.unchanged, 0]
       guard found == wanted else {
         throw Difference(
           "\(summary.isPreview ? "the preview" : "the import") says added, updated, unchanged, skipped: \(found) "

@@ -49,6 +49,11 @@ package struct HistoryRun {
   var copies: [Int: Copy] = [:]
   /// The files that were exported, as they are and as the model describes them.
   var files: [(document: JSON, file: HistoryModel.File)] = []
+  var backups: [Backup] = []
+  /// How often each device was restored from a backup.
+  var restores: [Int]
+  /// A folder for backups.
+  let folder: URL
   /// What each step did, for people.
   package private(set) var journal: [String] = []
 
@@ -57,6 +62,9 @@ package struct HistoryRun {
     circle = try await TestCircle(names: Array(names), storage: .directories)
     model = HistoryModel(devices: count)
     isSyncing = Array(repeating: true, count: count)
+    restores = Array(repeating: 0, count: count)
+    folder = FileManager.default.temporaryDirectory.appending(path: "histories-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for name in names { devices.append(try await circle[name].status().device) }
     await partition([])
   }
@@ -78,6 +86,7 @@ package struct HistoryRun {
       do { try await run.end() } catch { throw HistoryFailure(step: nil, text: "\(error)") }
     } catch let difference as HistoryFailure { failure = difference }
     await run.circle.close()
+    try FileManager.default.removeItem(at: run.folder)
     return (failure, run.journal)
   }
 
@@ -99,7 +108,7 @@ package struct HistoryRun {
   mutating func perform(_ step: HistoryStep) async throws {
     let device = step.device % devices.count
     let name = Self.names[device]
-    let text: String?
+    var text: String?
     switch step.action {
     case .create: text = try await create(device, step.choices)
     case .edit: text = try await edit(device, step.choices)
@@ -116,6 +125,8 @@ package struct HistoryRun {
     case .eraseData: text = try await eraseData(device, step.choices)
     case .export: text = try await export(device)
     case .import: text = try await importFile(device, step.choices)
+    case .backup: text = try await backUp(device)
+    case .restoreBackup: text = try await restoreBackup(device, step.choices)
     case .override: text = try await override(device, step.choices)
     case .meet: text = try await meet(device, step.choices)
     case .sync: text = try await sync(device)
@@ -126,6 +137,9 @@ package struct HistoryRun {
       try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
       text = nil
     }
+    // A device that has nothing to do it to gets a record instead, so that few steps do nothing.
+    let isWithoutRecords = text == nil && [.edit, .move, .copy, .delete, .attach].contains(step.action)
+    if isWithoutRecords { text = try await create(device, step.choices) }
     journal.append("\(name) \(text ?? "\(step.action.rawValue): nothing")")
     try await circle.clock.advance(by: .milliseconds(10))
     model.freeFiles(device)
@@ -133,8 +147,8 @@ package struct HistoryRun {
   }
 
   /// Returns the item that a choice means; nil if there is none.
-  func pick<Item>(_ items: [Item], _ choice: Int) -> Item? {
-    items.isEmpty ? nil : items[choice % items.count]
+  func pick<Items: RandomAccessCollection>(_ items: Items, _ choice: Int) -> Items.Element? {
+    items.isEmpty ? nil : items[items.index(items.startIndex, offsetBy: choice % items.count)]
   }
 
   func word(_ choice: Int) -> String { Self.words[choice % Self.words.count] }
@@ -176,18 +190,19 @@ package struct HistoryRun {
   func shown(_ record: Int) -> String { "\(model.kinds[record]) \(record)" }
 
   mutating func create(_ device: Int, _ choices: [Int]) async throws -> String? {
-    let kind = [HistoryModel.Kind.trip, .lodging, .lodging, .habit][choices[0] % 4]
     let (name, notes) = (word(choices[1]), optionalWord(choices[2]))
     let trip = pick(visible([.trip], device), choices[3])
-    guard kind != .lodging || trip != nil else { return nil }
+    let kinds: [HistoryModel.Kind] = trip == nil ? [.trip, .habit] : [.trip, .lodging, .lodging, .habit]
+    let kind = kinds[choices[0] % kinds.count]
     let record = model.addRecord(kind)
     let id = UUID()
     ids.append(id)
     var changes = Changes()
     var writes: [HistoryModel.Cell: HistoryModel.Content] = [
       .init(record: record, field: .life): .flag(true), .init(record: record, field: .name): .text(name),
-      .init(record: record, field: .rest): .flag(true),
     ]
+    // A lodging has no field that only its creation writes.
+    if kind != .lodging { writes[.init(record: record, field: .rest)] = .flag(true) }
     if !notes.isEmpty { writes[.init(record: record, field: .notes)] = .text(notes) }
     switch kind {
     case .trip: changes.save(Trip(name: name, notes: notes, id: .init(id)))
@@ -494,6 +509,8 @@ package struct HistoryRun {
     }
     try await circle.assertConverged()
     try await checkTransfer()
+    _ = try await backUp(0)
+    for backup in backups.suffix(1) { try await checkElsewhere(backup) }
   }
 
   /// Another circle that imports an export shows the same records.
@@ -512,14 +529,17 @@ package struct HistoryRun {
   // MARK: Comparing
 
   func check(_ device: Int) async throws {
+    try await check(node(device), as: device, in: model, Self.names[device])
+  }
+
+  /// Compares what a node shows with what a device should show.
+  func check(_ node: Node, as device: Int, in model: HistoryModel, _ name: String) async throws {
     let view = HistoryView(ids)
     let expected = view.lines(of: model, device, settings, words: Self.words)
     let found = try await view.lines(
-      of: node(device), devices: devices, settings: settings.keys.sorted(), words: Self.words,
+      of: node, devices: devices, settings: settings.keys.sorted(), words: Self.words,
       uncertain: model.uncertainFiles[device])
-    if let text = HistoryView.difference(expected, found, "model", Self.names[device]) {
-      throw Difference(text)
-    }
+    if let text = HistoryView.difference(expected, found, "model", name) { throw Difference(text) }
   }
 }
 

@@ -87,7 +87,8 @@ struct HistoryView {
   private func data(_ model: HistoryModel, _ record: Int, _ device: Int) -> String {
     let content = text(model, record, .data, device)
     guard HistoryModel.isFile(content), !model.files[device].contains(content) else { return content }
-    return model.uncertainFiles[device].contains(content) ? "?" : "away"
+    // A node does not tell the model's name of a file that is not there.
+    return model.uncertainFiles[device].isEmpty ? "away" : "?"
   }
 
   // MARK: A node
@@ -151,13 +152,27 @@ struct HistoryView {
     let profile = try await node.profile()
     var attachments: [String] = []
     for attachment in try await node.records(Attachment.all) {
-      let isHere = try await node.fileState(of: attachment).isHere
-      let data = isHere ? try FileContent.name(of: try await node.data(of: attachment)) : "away"
-      let isUncertain = isHere ? uncertain.contains(data) : !uncertain.isEmpty
+      let data = try await data(of: attachment, on: node)
+      let isUncertain = data == "away" ? !uncertain.isEmpty : uncertain.contains(data)
       attachments.append(line(attachment) + ", data \(isUncertain ? "?" : data)")
     }
     return try await attachments + node.records(Trip.all).map(line) + node.records(Lodging.all).map(line)
       + node.records(Habit.all).map(line) + [line("profile", "", profile.name, profile.gender)]
+  }
+
+  /// The name of an attachment's content, as in the model: an empty text if it was erased.
+  private func data(of attachment: Attachment, on node: Node) async throws -> String {
+    switch try await node.fileState(of: attachment) {
+    case .here: return try FileContent.name(of: try await node.data(of: attachment))
+    case .partly, .elsewhere: return "away"
+    case .nowhere:
+      do {
+        let data = try await node.data(of: attachment)
+        throw Difference("a file that is nowhere has \(data.count) bytes")
+      } catch let error as WaymarkError where error.code == .noContent {
+        return "\(error.message)" == "This attachment has no content." ? "" : "away"
+      }
+    }
   }
 
   private func number(_ id: UUID) -> String { numbers[id].map { "\($0)" } ?? id.uuidString }

@@ -11,6 +11,9 @@ extension HistoryRun {
     let peers = devices.indices.filter { $0 != device && isSyncing[$0] }
     guard let peer = pick(peers, choices[0]) else { return nil }
     let isMirror = choices[1] % 2 == 0
+    // Records that are exchanged before sync is off are not overridden.
+    connected = []
+    await partition([])
     if isSyncing[device] { _ = try await sync(device) }
     await partition([device, peer])
     try await circle.settle()

@@ -3,13 +3,14 @@
 //     step ──▶ node     the call that an app would make          ──▶ what the node shows ─┐
 //         └──▶ model    who wrote what, and what the author held ──▶ what it should show ─┴▶ equal?
 //
-// Between steps all devices are apart. They exchange changes only in a step in which some of them meet, and that step ends
-// when they are in sync. So the model knows exactly what each author had seen. The clock advances after each step, so a
-// later operation always has a higher stamp.
+// Between steps all devices are apart, except two that may stay connected. Devices exchange changes only when they meet, or
+// at the end of each step of one that is connected, and the step ends when they are in sync. So the model knows exactly what
+// each author had seen. The clock advances after each step, so a later operation always has a higher stamp.
 //
 // The answers of the device that acted are compared after each step, those of all devices when they meet and at the end:
 // visible records, the trash, conflicts with their sides, settings, the profile, searches and counts. At the end, all
 // devices meet, and then each checks its store against its signed log, starts again, and another circle imports its export.
+// A backup is restored in an empty home, and must show the same there.
 
 import Foundation
 import JSONDocument
@@ -50,6 +51,8 @@ package struct HistoryRun {
   /// The files that were exported, as they are and as the model describes them.
   var files: [(document: JSON, file: HistoryModel.File)] = []
   var backups: [Backup] = []
+  /// The devices that stay connected until the next ones meet, and exchange each step at once.
+  var connected: [Int] = []
   /// How often each device was restored from a backup.
   var restores: [Int]
   /// A folder for backups.
@@ -128,6 +131,7 @@ package struct HistoryRun {
     case .backup: text = try await backUp(device)
     case .restoreBackup: text = try await restoreBackup(device, step.choices)
     case .override: text = try await override(device, step.choices)
+    case .connect: text = try await connect(device, step.choices)
     case .meet: text = try await meet(device, step.choices)
     case .sync: text = try await sync(device)
     case .reopen:
@@ -143,6 +147,7 @@ package struct HistoryRun {
     journal.append("\(name) \(text ?? "\(step.action.rawValue): nothing")")
     try await circle.clock.advance(by: .milliseconds(10))
     model.freeFiles(device)
+    if connected.contains(device) { try await settle(connected) }
     try await check(device)
   }
 
@@ -485,12 +490,27 @@ package struct HistoryRun {
     return "meets " + together.filter { $0 != device }.map { Self.names[$0] }.joined(separator: ", ")
   }
 
+  /// Connects two devices that stay connected, or ends their connection.
+  mutating func connect(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let peer = pick(devices.indices.filter { $0 != device }, choices[0]) else { return nil }
+    connected = choices[1] % 4 == 0 ? [] : [device, peer]
+    await partition(connected)
+    if !connected.isEmpty { try await settle(connected) }
+    return connected.isEmpty ? "disconnects" : "stays connected with \(Self.names[peer])"
+  }
+
   mutating func exchange(_ together: [Int]) async throws {
+    connected = []
     await partition(together)
+    try await settle(together)
+    await partition([])
+  }
+
+  /// Waits until connected devices have exchanged everything, and compares all of them with the model.
+  mutating func settle(_ together: [Int]) async throws {
     try await circle.settle()
     let syncing = together.filter { isSyncing[$0] }
     try await waitForFiles(syncing)
-    await partition([])
     model.meet(together, records: syncing)
     model.exchangeFiles(syncing)
     for device in together { try await check(device) }

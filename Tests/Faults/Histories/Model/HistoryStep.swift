@@ -7,7 +7,7 @@ package import JSONDocument
 package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
     case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, attach, eraseData, export,
-      `import`, override, backup, restoreBackup, meet, sync, reopen, wait
+      `import`, override, backup, restoreBackup, connect, meet, sync, reopen, wait
   }
 
   package var action: Action
@@ -21,7 +21,7 @@ package struct HistoryStep: Hashable, Sendable {
       case .edit: 8
       case .create, .meet: 5
       case .copy, .delete, .undo: 3
-      case .resolve, .restore, .move, .import, .attach: 2
+      case .resolve, .restore, .move, .connect, .import, .attach: 2
       case .backup, .restoreBackup, .erase, .eraseData, .setting, .profile, .export, .override, .sync, .reopen,
         .wait: 1
       }

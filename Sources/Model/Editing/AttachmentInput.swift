@@ -226,7 +226,9 @@ extension StoredContents {
     guard let row = try store.visible(Kind.attachment, RecordID(attachment.id)) else {
       throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list"))
     }
-    guard let value = row[AttachmentInput.dataField], Blob(value) != nil else { throw WaymarkError.attachmentWithoutContent }
+    guard let value = row[AttachmentInput.dataField], Blob(value) != nil else {
+      throw WaymarkError.attachmentWithoutContent
+    }
     return value
   }
 

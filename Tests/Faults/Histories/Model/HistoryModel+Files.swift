@@ -46,7 +46,8 @@ extension HistoryModel {
   /// does not tell whether it is kept.
   mutating func importFiles(_ file: File, _ device: Int) {
     let written = `import`(file, device).writes
-    for case (let cell, .text(let text)) in written where cell.field == .data && file.contents.contains(text) {
+    for case (let cell, .text(let text)) in written where cell.field == .data && file.contents.contains(text)
+    {
       files[device].insert(text)
       uncertainFiles[device].remove(text)
     }

@@ -66,7 +66,13 @@ extension HistoryModel {
       }
       let isAlive = isAlive(row.record, device)
       if !isAlive { writes[Cell(record: row.record, field: .life)] = .flag(true) }
-      if !isAlive { result.added += 1 } else if writes.isEmpty { result.unchanged += 1 } else { result.updated += 1 }
+      if !isAlive {
+        result.added += 1
+      } else if writes.isEmpty {
+        result.unchanged += 1
+      } else {
+        result.updated += 1
+      }
       result.writes.merge(writes) { first, _ in first }
     }
     if let (content, time) = file.profile { importProfile(content, time, device, into: &result) }

@@ -58,7 +58,11 @@ extension HistoryModel {
     for record in kinds.indices where kinds[record] != .setting {
       switch (view(record, from), view(record, to)) {
       case (nil, _?):
-        if isHere, knows(from, record), !isAlive(record, from) { counts.restored += 1 } else { counts.added += 1 }
+        if isHere, knows(from, record), !isAlive(record, from) {
+          counts.restored += 1
+        } else {
+          counts.added += 1
+        }
       case (_?, nil): counts.deleted += 1
       case (let before, let after): if before != after { counts.changed += 1 }
       }

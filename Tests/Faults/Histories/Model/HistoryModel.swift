@@ -149,7 +149,9 @@ struct HistoryModel {
   /// The rank of a write of the profile.
   func rank(_ number: Int) -> (time: Int, filled: Int, number: Int) {
     let operation = operations[number]
-    guard case .profile(let name, let zone) = operation.writes[Self.wholeProfile] else { return (0, 0, number) }
+    guard case .profile(let name, let zone) = operation.writes[Self.wholeProfile] else {
+      return (0, 0, number)
+    }
     return (operation.time ?? number, [name, zone].count { !$0.isEmpty }, number)
   }
 

@@ -22,7 +22,8 @@ extension HistoryRun {
     try await node(device).backUp(to: file)
     backups.append(
       Backup(
-        number: backups.count, file: file, device: device, held: model.held[device], files: model.files[device],
+        number: backups.count, file: file, device: device, held: model.held[device],
+        files: model.files[device],
         uncertainFiles: model.uncertainFiles[device]))
     return "writes backup \(backups.count - 1)"
   }

@@ -15,7 +15,8 @@ extension HistoryRun {
     let record = model.addRecord(.attachment)
     ids.append(attachment.id.uuid)
     let writes: [HistoryModel.Field: HistoryModel.Content] = [
-      .life: .flag(true), .name: .text(name), .parent: .record(lodging), .data: .text(content), .rest: .flag(true),
+      .life: .flag(true), .name: .text(name), .parent: .record(lodging), .data: .text(content),
+      .rest: .flag(true),
     ]
     write(
       device, Dictionary(uniqueKeysWithValues: writes.map { (.init(record: record, field: $0), $1) }),

@@ -6,7 +6,8 @@ package import JSONDocument
 /// means something if steps are left out.
 package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
-    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, attach, eraseData, export,
+    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, attach, eraseData,
+      export,
       `import`, override, backup, restoreBackup, connect, meet, sync, reopen, wait
   }
 
@@ -22,8 +23,10 @@ package struct HistoryStep: Hashable, Sendable {
       case .create, .meet: 5
       case .copy, .delete, .undo: 3
       case .resolve, .restore, .move, .connect, .import, .attach: 2
-      case .backup, .restoreBackup, .erase, .eraseData, .setting, .profile, .export, .override, .sync, .reopen,
-        .wait: 1
+      case .backup, .restoreBackup, .erase, .eraseData, .setting, .profile, .export, .override, .sync,
+        .reopen,
+        .wait:
+        1
       }
     return Array(repeating: action, count: weight)
   }

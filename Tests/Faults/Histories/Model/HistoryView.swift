@@ -46,7 +46,8 @@ struct HistoryView {
         isDated: model.kinds[record] == .lodging
           || model.shown(.init(record: record, field: .rest), device) == .flag(true))
       if model.isVisible(record, device) {
-        lines.append(text + (model.kinds[record] == .attachment ? ", data \(data(model, record, device))" : ""))
+        lines.append(
+          text + (model.kinds[record] == .attachment ? ", data \(data(model, record, device))" : ""))
       } else if let above = model.hidden(by: record, device) {
         lines.append("trash: \(text)\(above == record ? "" : " hidden by \(above)")")
       }

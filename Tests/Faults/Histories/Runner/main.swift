@@ -66,7 +66,9 @@ var deeds: [String: Int] = [:]
 for number in 0..<runs {
   let history = HistoryStep.history(steps, devices: devices, seed: UInt64(seed + number))
   let (failure, journal) = try await HistoryRun.run(history, devices: devices)
-  for line in journal { deeds[line.split(separator: " ").dropFirst().first.map(String.init) ?? "", default: 0] += 1 }
+  for line in journal {
+    deeds[line.split(separator: " ").dropFirst().first.map(String.init) ?? "", default: 0] += 1
+  }
   if let failure {
     print("seed \(seed + number)")
     try await report(history, failure)

@@ -25,7 +25,7 @@ extension Node {
 
   // MARK: States
 
-  /// Returns where the content of an attachment is.
+  /// Returns where the content of an attachment is: nowhere if it was erased.
   ///
   /// - Throws: ``WaymarkError`` with the code `not_found` if the attachment does not exist.
   public func fileState(of attachment: Attachment) throws -> FileState {
@@ -48,8 +48,8 @@ extension Node {
   /// for try await state in node.fetch(attachment) { show(state) }
   /// ```
   ///
-  /// Iterating throws ``WaymarkError``, with the code `no_content` if no connected device has the file, if nothing of it
-  /// arrives for half a minute, or if this node is not serving.
+  /// Iterating throws ``WaymarkError``, with the code `no_content` if the content was erased, if no connected device has
+  /// the file, if nothing of it arrives for half a minute, or if this node is not serving.
   public nonisolated func fetch(_ attachment: Attachment) -> AsyncThrowingStream<FileState, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let task = Task {
@@ -75,7 +75,8 @@ extension Node {
   /// Returns the content of an attachment, for short files. For long ones, see ``bytes(of:)`` and ``copy(_:to:progress:)``.
   /// If it is not on this device, it is fetched from a connected one first.
   ///
-  /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
+  /// - Throws: ``WaymarkError`` with the code `no_content` if the content was erased or can't be fetched; see
+  ///   ``fetch(_:)``.
   public func data(of attachment: Attachment) async throws -> Data {
     try await FileContents(core).fetching(
       { try $0.file(of: attachment) }, named: attachment.fileName, { try $0.data(of: attachment) })

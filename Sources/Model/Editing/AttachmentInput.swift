@@ -205,15 +205,11 @@ extension StoredContents {
     )
   }
 
-  /// Returns the file that holds the content of an attachment; nil if the content is stored in the record itself, or if
-  /// there is none.
+  /// Returns the file that holds the content of an attachment; nil if the content is stored in the record itself.
   ///
-  /// - Throws: `WaymarkError` if the attachment does not exist.
+  /// - Throws: the same as ``content(of:)``.
   package func file(of attachment: Attachment) throws -> FileReference? {
-    guard let row = try store.visible(Kind.attachment, RecordID(attachment.id)) else {
-      throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list"))
-    }
-    guard case .file(let file)? = Blob(row[AttachmentInput.dataField]) else { return nil }
+    guard case .file(let file)? = Blob(try content(of: attachment)) else { return nil }
     return file
   }
 
@@ -223,10 +219,16 @@ extension StoredContents {
   }
 
   /// Returns the value that holds the bytes of an attachment or names its file.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_found` if the attachment is not visible, or `no_content` if its content
+  ///   was erased.
   package func content(of attachment: Attachment) throws -> Value {
-    guard let row = try store.visible(Kind.attachment, RecordID(attachment.id)),
-      let value = row[AttachmentInput.dataField]
-    else { throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list")) }
+    guard let row = try store.visible(Kind.attachment, RecordID(attachment.id)) else {
+      throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list"))
+    }
+    guard let value = row[AttachmentInput.dataField], Blob(value) != nil else {
+      throw WaymarkError.attachmentWithoutContent
+    }
     return value
   }
 
@@ -257,5 +259,12 @@ extension StoredContents {
     return PreparedChange(
       verb: "profile.set", entries: [profile.draft],
       leastClock: profile.leastClock)
+  }
+}
+
+extension WaymarkError {
+  /// The error for an attachment whose content was erased, or that an import gave none.
+  static var attachmentWithoutContent: WaymarkError {
+    .failed(.noContent, "This attachment has no content.", next: .waymark("attachment edit ID file=PATH"))
   }
 }

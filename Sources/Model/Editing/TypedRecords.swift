@@ -108,8 +108,7 @@ package struct TypedRecords {
   package func content(_ kind: Kind, _ name: String) throws -> Value? {
     guard kind == Kind.attachment else { return nil }
     guard let data = try names.resolve(kind, name)[AttachmentInput.dataField], data != .null else {
-      throw WaymarkError.failed(
-        .noContent, "This attachment has no content.", next: .waymark("attachment edit ID file=PATH"))
+      throw WaymarkError.attachmentWithoutContent
     }
     return data
   }

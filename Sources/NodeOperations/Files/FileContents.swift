@@ -26,11 +26,15 @@ package struct FileContents {
     return FileState(try core.replicator.location(of: file), size: file.size) { names.name(of: $0) }
   }
 
-  /// Returns where the content of an attachment is.
+  /// Returns where the content of an attachment is: nowhere if it was erased.
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if the attachment does not exist.
   package func fileState(of attachment: Attachment) throws -> FileState {
-    try StoredContents(store: core.store).file(of: attachment).map { try fileState(of: $0) } ?? .here
+    do {
+      return try StoredContents(store: core.store).file(of: attachment).map { try fileState(of: $0) } ?? .here
+    } catch let error as WaymarkError where error.code == .noContent {
+      return .nowhere
+    }
   }
 
   /// Reads content whose file may not be here, or may be damaged here, and fetches the file then.

@@ -30,6 +30,14 @@ struct HistoryTests {
         ["undo", 0, [640, 863, 12, 752]],
       ]
     ),
+    (
+      "the data of an attachment is erased, and then read",
+      [
+        ["delete", 2, [882, 530, 740, 13]], ["create", 2, [770, 383, 598, 588]],
+        ["attach", 2, [222, 329, 966, 150]], ["meet", 1, [37, 705, 400, 428]],
+        ["eraseData", 0, [322, 92, 484, 531]],
+      ]
+    ),
   ]
 
   @Test(arguments: found) func `a history that differed once is equal to the model`(
@@ -42,7 +50,7 @@ struct HistoryTests {
   }
 
   @Test func `a history is read back as it was written`() {
-    let steps = HistoryStep.history(100, devices: 3, seed: 1)
+    let steps = HistoryStep.history(500, devices: 3, seed: 1)
     #expect(steps.compactMap { HistoryStep($0.json) } == steps)
     #expect(Set(steps.map(\.action)).count == HistoryStep.Action.allCases.count)
     for bad in [["wish", 0, [1, 2, 3, 4]], ["edit", -1, [1, 2, 3, 4]], ["edit", 0, [1]], "edit"] as [JSON] {

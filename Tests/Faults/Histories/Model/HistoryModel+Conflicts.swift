@@ -64,7 +64,7 @@ extension HistoryModel {
     var writes: Set<Int> = []
     for field in Field.allCases {
       let cell = Cell(record: record, field: field)
-      guard let winner = writers(of: cell, held[device]).max() else { continue }
+      guard let winner = winner(of: cell, writers(of: cell, held[device])) else { continue }
       for number in siblings(cell, device).union([winner]) {
         let isDeletion = field == .life && operations[number].writes[cell] == .flag(false)
         if !isDeletion { writes.insert(number) }
@@ -95,7 +95,7 @@ extension HistoryModel {
       var next: Int? = conflict.record
       while let record = next {
         if !isAlive(record, device) { writes[Cell(record: record, field: .life)] = .flag(true) }
-        next = kinds[record] == .lodging ? parent(of: record, device) : nil
+        next = kinds[record].hasParent ? parent(of: record, device) : nil
       }
       return writes
     }

@@ -29,17 +29,17 @@ extension HistoryModel {
     let holding = held[device]
     let group = group(of: number, holding)
     var left = writers(of: cell, holding)
-    while let winner = left.max() {
+    while let winner = winner(of: cell, left) {
       if group.contains(winner) {
         let rest = left.subtracting(group)
-        guard let next = rest.max() else { return empty(cell) }
+        guard let next = self.winner(of: cell, rest) else { return empty(cell) }
         return cell.field != .life && isErased(next, cell.record, holding)
           ? nil : content(next, cell, holding)
       }
       let now = content(winner, cell, holding)
       let void = voidGroups(around: winner, holding).first { group in
         let rest = left.subtracting(group)
-        return (rest.max().map { content($0, cell, holding) } ?? empty(cell)) == now
+        return (self.winner(of: cell, rest).map { content($0, cell, holding) } ?? empty(cell)) == now
       }
       guard let void else { break }
       left.subtract(void)
@@ -89,9 +89,8 @@ extension HistoryModel {
       wanted.filter { $0.key.field == .life && $0.value == .flag(false) }.map(\.key.record))
     let written = Set(operation.writes.keys.map(\.record))
     return deleted.filter { record in
-      records(.lodging, device).contains { child in
-        parent(of: child, device) == record && isAlive(child, device) && !written.contains(child)
-          && !deleted.contains(child)
+      children(of: record, device).contains { child in
+        isAlive(child, device) && !written.contains(child) && !deleted.contains(child)
       }
     }
   }

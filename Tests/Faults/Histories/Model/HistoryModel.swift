@@ -19,12 +19,15 @@
 struct HistoryModel {
   /// A kind of record.
   enum Kind: Int, CaseIterable, Hashable {
-    case trip, lodging, habit, profile, setting
+    case trip, lodging, attachment, habit, profile, setting
+
+    /// Whether records of this kind belong to another record.
+    var hasParent: Bool { self == .lodging || self == .attachment }
   }
 
   /// A field of a record.
   enum Field: String, Hashable, Comparable, CaseIterable {
-    case life, name, notes, parent = "trip", whole
+    case life, name, notes, data, parent = "trip", whole
     /// All fields that are written when the record is created and never edited. A node shows one of them: the date of
     /// creation.
     case rest = "createdDate"
@@ -56,6 +59,8 @@ struct HistoryModel {
     var erased: Set<Int> = []
     /// The operation that this one undoes.
     var undone: Int?
+    /// The operation whose time of change this one's profile has; nil for its own. An import keeps the time in the file.
+    var time: Int?
   }
 
   /// The record of the profile, which exists from the start.
@@ -65,9 +70,17 @@ struct HistoryModel {
   /// The kinds of the records.
   private(set) var kinds: [Kind] = [.profile]
   /// The operations that each device holds.
-  private(set) var held: [Set<Int>]
+  var held: [Set<Int>]
+  /// The files that are on each device, by the text that names their content.
+  var files: [Set<String>]
+  /// The files of which the model can't tell whether they are on a device.
+  var uncertainFiles: [Set<String>]
 
-  init(devices: Int) { held = Array(repeating: [], count: devices) }
+  init(devices: Int) {
+    held = Array(repeating: [], count: devices)
+    files = Array(repeating: [], count: devices)
+    uncertainFiles = Array(repeating: [], count: devices)
+  }
 
   // MARK: Writing
 
@@ -81,11 +94,12 @@ struct HistoryModel {
   /// - Returns: the number of the operation.
   @discardableResult
   mutating func write(
-    _ device: Int, _ writes: [Cell: Content], erased: Set<Int> = [], undone: Int? = nil
+    _ device: Int, _ writes: [Cell: Content], erased: Set<Int> = [], undone: Int? = nil, time: Int? = nil
   ) -> Int {
     let number = operations.count
     operations.append(
-      Operation(device: device, past: held[device], writes: writes, erased: erased, undone: undone))
+      Operation(
+        device: device, past: held[device], writes: writes, erased: erased, undone: undone, time: time))
     held[device].insert(number)
     return number
   }
@@ -124,8 +138,24 @@ struct HistoryModel {
 
   /// Returns what a cell shows on a device.
   func shown(_ cell: Cell, _ device: Int) -> Content {
-    writers(of: cell, held[device]).max().map { content($0, cell, held[device]) } ?? .null
+    winner(of: cell, writers(of: cell, held[device])).map { content($0, cell, held[device]) } ?? .null
   }
+
+  /// Returns the write that a cell shows, of several: the latest, or of a profile the one with the highest rank.
+  func winner(of cell: Cell, _ writers: Set<Int>) -> Int? {
+    cell.field == .whole ? writers.max { rank($0) < rank($1) } : writers.max()
+  }
+
+  /// The rank of a write of the profile.
+  func rank(_ number: Int) -> (time: Int, filled: Int, number: Int) {
+    let operation = operations[number]
+    guard case .profile(let name, let zone) = operation.writes[Self.wholeProfile] else {
+      return (0, 0, number)
+    }
+    return (operation.time ?? number, [name, zone].count { !$0.isEmpty }, number)
+  }
+
+  static let wholeProfile = Cell(record: profile, field: .whole)
 
   // MARK: Records
 
@@ -145,7 +175,7 @@ struct HistoryModel {
 
   func isVisible(_ record: Int, _ device: Int) -> Bool {
     guard isAlive(record, device) else { return false }
-    guard kinds[record] == .lodging else { return true }
+    guard kinds[record].hasParent else { return true }
     return parent(of: record, device).map { isVisible($0, device) } ?? false
   }
 
@@ -160,7 +190,7 @@ struct HistoryModel {
     let life = Cell(record: record, field: .life)
     guard !writers(of: life, held[device]).isEmpty else { return nil }
     guard isAlive(record, device) else { return record }
-    guard kinds[record] == .lodging, let parent = parent(of: record, device), knows(device, parent) else {
+    guard kinds[record].hasParent, let parent = parent(of: record, device), knows(device, parent) else {
       return nil
     }
     return hidden(by: parent, device)
@@ -177,7 +207,15 @@ struct HistoryModel {
 
   /// The records that belong to a record, whether they are visible or not, as far as the device still has the reference.
   func children(of record: Int, _ device: Int) -> [Int] {
-    records(.lodging, device).filter { parent(of: $0, device) == record }
+    kinds.indices.filter {
+      kinds[$0].hasParent && knows(device, $0) && parent(of: $0, device) == record
+    }
+  }
+
+  /// The children of a record, their children, and so on.
+  func descendants(of record: Int, _ device: Int) -> [Int] {
+    let children = children(of: record, device)
+    return children + children.flatMap { descendants(of: $0, device) }
   }
 
   // MARK: Concurrent writes
@@ -185,7 +223,7 @@ struct HistoryModel {
   /// The writes of a cell that no other write has seen, besides the one that is shown.
   func siblings(_ cell: Cell, _ device: Int) -> Set<Int> {
     let writers = writers(of: cell, held[device])
-    guard let winner = writers.max() else { return [] }
+    guard let winner = winner(of: cell, writers) else { return [] }
     return writers.filter { number in
       number != winner && !writers.contains { operations[$0].past.contains(number) }
         && !isErased(number, cell.record, held[device])

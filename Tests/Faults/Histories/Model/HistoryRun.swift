@@ -3,13 +3,14 @@
 //     step ──▶ node     the call that an app would make          ──▶ what the node shows ─┐
 //         └──▶ model    who wrote what, and what the author held ──▶ what it should show ─┴▶ equal?
 //
-// Between steps all devices are apart. They exchange changes only in a step in which some of them meet, and that step ends
-// when they are in sync. So the model knows exactly what each author had seen. The clock advances after each step, so a
-// later operation always has a higher stamp.
+// Between steps all devices are apart, except two that may stay connected. Devices exchange changes only when they meet, or
+// at the end of each step of one that is connected, and the step ends when they are in sync. So the model knows exactly what
+// each author had seen. The clock advances after each step, so a later operation always has a higher stamp.
 //
 // The answers of the device that acted are compared after each step, those of all devices when they meet and at the end:
 // visible records, the trash, conflicts with their sides, settings, the profile, searches and counts. At the end, all
 // devices meet, and then each checks its store against its signed log, starts again, and another circle imports its export.
+// A backup is restored in an empty home, and must show the same there.
 
 import Foundation
 import JSONDocument
@@ -32,21 +33,30 @@ package struct HistoryFailure: Error, CustomStringConvertible {
 
 /// A circle of nodes that live through a history, next to the model.
 package struct HistoryRun {
-  private static let names = ["alice", "bob", "carol", "dave"]
-  private static let words = ["Rome", "Oslo", "night train", "Lisbon", "rom", "Ünal"]
+  static let names = ["alice", "bob", "carol", "dave"]
+  static let words = ["Rome", "Oslo", "night train", "Lisbon", "rom", "Ünal"]
 
-  private let circle: TestCircle
-  private var model: HistoryModel
+  let circle: TestCircle
+  var model: HistoryModel
   /// The ids of the model's records.
-  private var ids: [UUID] = [Profile.only.uuid]
+  var ids: [UUID] = [Profile.only.uuid]
   /// The names of the model's settings, by their records.
-  private var settings: [String: Int] = [:]
+  var settings: [String: Int] = [:]
   /// The ids of the model's operations; nil for an operation that the library does not name.
-  private var operations: [OperationID?] = []
-  private var devices: [DeviceKey] = []
-  private var isSyncing: [Bool]
+  var operations: [OperationID?] = []
+  var devices: [DeviceKey] = []
+  var isSyncing: [Bool]
   /// A copy of a record that a device's app has read and not saved yet.
-  private var copies: [Int: Copy] = [:]
+  var copies: [Int: Copy] = [:]
+  /// The files that were exported, as they are and as the model describes them.
+  var files: [(document: JSON, file: HistoryModel.File)] = []
+  var backups: [Backup] = []
+  /// The devices that stay connected until the next ones meet, and exchange each step at once.
+  var connected: [Int] = []
+  /// How often each device was restored from a backup.
+  var restores: [Int]
+  /// A folder for backups.
+  let folder: URL
   /// What each step did, for people.
   package private(set) var journal: [String] = []
 
@@ -55,6 +65,9 @@ package struct HistoryRun {
     circle = try await TestCircle(names: Array(names), storage: .directories)
     model = HistoryModel(devices: count)
     isSyncing = Array(repeating: true, count: count)
+    restores = Array(repeating: 0, count: count)
+    folder = FileManager.default.temporaryDirectory.appending(path: "histories-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for name in names { devices.append(try await circle[name].status().device) }
     await partition([])
   }
@@ -76,13 +89,14 @@ package struct HistoryRun {
       do { try await run.end() } catch { throw HistoryFailure(step: nil, text: "\(error)") }
     } catch let difference as HistoryFailure { failure = difference }
     await run.circle.close()
+    try FileManager.default.removeItem(at: run.folder)
     return (failure, run.journal)
   }
 
-  private func node(_ device: Int) -> Node { circle[Self.names[device]] }
+  func node(_ device: Int) -> Node { circle[Self.names[device]] }
 
   /// Lets only the given devices reach each other.
-  private func partition(_ together: [Int]) async {
+  func partition(_ together: [Int]) async {
     for one in devices.indices {
       for other in devices.indices where one < other {
         let isTogether = together.contains(one) && together.contains(other)
@@ -94,10 +108,10 @@ package struct HistoryRun {
 
   // MARK: Steps
 
-  private mutating func perform(_ step: HistoryStep) async throws {
+  mutating func perform(_ step: HistoryStep) async throws {
     let device = step.device % devices.count
     let name = Self.names[device]
-    let text: String?
+    var text: String?
     switch step.action {
     case .create: text = try await create(device, step.choices)
     case .edit: text = try await edit(device, step.choices)
@@ -110,6 +124,14 @@ package struct HistoryRun {
     case .resolve: text = try await resolve(device, step.choices)
     case .setting: text = try await set(device, step.choices)
     case .profile: text = try await profile(device, step.choices)
+    case .attach: text = try await attach(device, step.choices)
+    case .eraseData: text = try await eraseData(device, step.choices)
+    case .export: text = try await export(device)
+    case .import: text = try await importFile(device, step.choices)
+    case .backup: text = try await backUp(device)
+    case .restoreBackup: text = try await restoreBackup(device, step.choices)
+    case .override: text = try await override(device, step.choices)
+    case .connect: text = try await connect(device, step.choices)
     case .meet: text = try await meet(device, step.choices)
     case .sync: text = try await sync(device)
     case .reopen:
@@ -119,43 +141,48 @@ package struct HistoryRun {
       try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
       text = nil
     }
+    // A device that has nothing to do it to gets a record instead, so that few steps do nothing.
+    let isWithoutRecords = text == nil && [.edit, .move, .copy, .delete, .attach].contains(step.action)
+    if isWithoutRecords { text = try await create(device, step.choices) }
     journal.append("\(name) \(text ?? "\(step.action.rawValue): nothing")")
     try await circle.clock.advance(by: .milliseconds(10))
+    model.freeFiles(device)
+    if connected.contains(device) { try await settle(connected) }
     try await check(device)
   }
 
   /// Returns the item that a choice means; nil if there is none.
-  private func pick<Item>(_ items: [Item], _ choice: Int) -> Item? {
-    items.isEmpty ? nil : items[choice % items.count]
+  func pick<Items: RandomAccessCollection>(_ items: Items, _ choice: Int) -> Items.Element? {
+    items.isEmpty ? nil : items[items.index(items.startIndex, offsetBy: choice % items.count)]
   }
 
-  private func word(_ choice: Int) -> String { Self.words[choice % Self.words.count] }
+  func word(_ choice: Int) -> String { Self.words[choice % Self.words.count] }
 
   /// A word, or an empty text.
-  private func optionalWord(_ choice: Int) -> String { choice % 4 == 0 ? "" : word(choice / 4) }
+  func optionalWord(_ choice: Int) -> String { choice % 4 == 0 ? "" : word(choice / 4) }
 
-  private func content(_ text: String) -> HistoryModel.Content { text.isEmpty ? .null : .text(text) }
+  func content(_ text: String) -> HistoryModel.Content { text.isEmpty ? .null : .text(text) }
 
-  private func known(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
+  func known(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
     kinds.flatMap { model.records($0, device) }.sorted()
   }
 
-  private static let kinds: [HistoryModel.Kind] = [.trip, .lodging, .habit]
+  static let kinds: [HistoryModel.Kind] = [.trip, .lodging, .attachment, .habit]
 
-  private func visible(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
+  func visible(_ kinds: [HistoryModel.Kind], _ device: Int) -> [Int] {
     known(kinds, device).filter { model.isVisible($0, device) }
   }
 
-  private mutating func write(
+  mutating func write(
     _ device: Int, _ writes: [HistoryModel.Cell: HistoryModel.Content], as id: OperationID?,
-    erased: Set<Int> = [], undone: Int? = nil
-  ) throws {
-    model.write(device, writes, erased: erased, undone: undone)
+    erased: Set<Int> = [], undone: Int? = nil, time: Int? = nil
+  ) {
+    model.write(device, writes, erased: erased, undone: undone, time: time)
     operations.append(id)
   }
 
   /// Expects a call to be refused.
-  private func expectRefusal(_ code: WaymarkError.Code?, _ call: () async throws -> Void) async throws {
+  func expectRefusal(_ code: WaymarkError.Code?, _ call: () async throws -> Void) async throws {
     do { try await call() } catch let error as WaymarkError {
       if let code, error.code != code {
         throw Difference("expected the error \(code), got \(error.code): \(error)")
@@ -165,21 +192,22 @@ package struct HistoryRun {
     throw Difference("expected a refusal\(code.map { " with \($0)" } ?? "")")
   }
 
-  private func shown(_ record: Int) -> String { "\(model.kinds[record]) \(record)" }
+  func shown(_ record: Int) -> String { "\(model.kinds[record]) \(record)" }
 
-  private mutating func create(_ device: Int, _ choices: [Int]) async throws -> String? {
-    let kind = [HistoryModel.Kind.trip, .lodging, .lodging, .habit][choices[0] % 4]
+  mutating func create(_ device: Int, _ choices: [Int]) async throws -> String? {
     let (name, notes) = (word(choices[1]), optionalWord(choices[2]))
     let trip = pick(visible([.trip], device), choices[3])
-    guard kind != .lodging || trip != nil else { return nil }
+    let kinds: [HistoryModel.Kind] = trip == nil ? [.trip, .habit] : [.trip, .lodging, .lodging, .habit]
+    let kind = kinds[choices[0] % kinds.count]
     let record = model.addRecord(kind)
     let id = UUID()
     ids.append(id)
     var changes = Changes()
     var writes: [HistoryModel.Cell: HistoryModel.Content] = [
       .init(record: record, field: .life): .flag(true), .init(record: record, field: .name): .text(name),
-      .init(record: record, field: .rest): .flag(true),
     ]
+    // A lodging has no field that only its creation writes.
+    if kind != .lodging { writes[.init(record: record, field: .rest)] = .flag(true) }
     if !notes.isEmpty { writes[.init(record: record, field: .notes)] = .text(notes) }
     switch kind {
     case .trip: changes.save(Trip(name: name, notes: notes, id: .init(id)))
@@ -194,15 +222,15 @@ package struct HistoryRun {
       habit.notes = notes
       changes.save(habit)
     }
-    try write(device, writes, as: try await apply(changes, device))
+    write(device, writes, as: try await apply(changes, device))
     return "creates \(shown(record)) “\(name)”\(kind == .lodging ? " in \(trip ?? 0)" : "")"
   }
 
-  private func apply(_ changes: Changes, _ device: Int) async throws -> OperationID? {
+  func apply(_ changes: Changes, _ device: Int) async throws -> OperationID? {
     try await node(device).change { $0 = changes }
   }
 
-  private mutating func edit(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func edit(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let record = pick(known(Self.kinds, device), choices[0]) else { return nil }
     let name = choices[1] % 3 == 0 ? nil : word(choices[2])
     let notes = choices[1] % 3 == 1 ? nil : optionalWord(choices[3])
@@ -221,12 +249,12 @@ package struct HistoryRun {
     guard (id != nil) == !writes.isEmpty else {
       throw Difference("the edit wrote \(id == nil ? "nothing" : "something")")
     }
-    if !writes.isEmpty { try write(device, writes, as: id) }
+    if !writes.isEmpty { write(device, writes, as: id) }
     return
       "edits \(shown(record)): \(name.map { "name “\($0)” " } ?? "")\(notes.map { "notes “\($0)”" } ?? "")"
   }
 
-  private func changes(_ record: Int, name: String?, notes: String?) -> Changes {
+  func changes(_ record: Int, name: String?, notes: String?) -> Changes {
     var changes = Changes()
     switch model.kinds[record] {
     case .trip:
@@ -239,6 +267,11 @@ package struct HistoryRun {
         if let name { $0.name = name }
         if let notes { $0.notes = notes }
       }
+    case .attachment:
+      changes.update(Attachment.ID(ids[record])) {
+        if let name { $0.fileName = name }
+        if let notes { $0.fileDescription = notes }
+      }
     default:
       changes.update(Habit.ID(ids[record])) {
         if let name { $0.name = name }
@@ -248,26 +281,26 @@ package struct HistoryRun {
     return changes
   }
 
-  private mutating func move(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func move(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let lodging = pick(visible([.lodging], device), choices[0]),
       let trip = pick(visible([.trip], device), choices[1]), model.parent(of: lodging, device) != trip
     else { return nil }
     let target = Trip.ID(ids[trip])
     var changes = Changes()
     changes.update(Lodging.ID(ids[lodging])) { $0.tripID = target }
-    try write(
+    write(
       device, [.init(record: lodging, field: .parent): .record(trip)], as: try await apply(changes, device))
     return "moves \(shown(lodging)) to \(shown(trip))"
   }
 
-  private struct Copy {
+  struct Copy {
     let record: Int
     let value: any Record
     let origin: [HistoryModel.Field: HistoryModel.Content]
   }
 
   /// Reads a record, or edits and saves the copy that was read before, however the record has changed since.
-  private mutating func copy(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func copy(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let copy = copies.removeValue(forKey: device) else {
       guard let record = pick(visible(Self.kinds, device), choices[0]) else { return nil }
       let node = node(device)
@@ -275,6 +308,7 @@ package struct HistoryRun {
         switch model.kinds[record] {
         case .trip: try await node.record(Trip.ID(ids[record]))
         case .lodging: try await node.record(Lodging.ID(ids[record]))
+        case .attachment: try await node.record(Attachment.ID(ids[record]))
         default: try await node.record(Habit.ID(ids[record]))
         }
       guard let value else { throw Difference("\(shown(record)) can't be read") }
@@ -293,6 +327,9 @@ package struct HistoryRun {
     } else if var lodging = copy.value as? Lodging {
       (lodging.name, lodging.notes) = (name, notes)
       changes.save(lodging)
+    } else if var attachment = copy.value as? Attachment {
+      (attachment.fileName, attachment.fileDescription) = (name, notes)
+      changes.save(attachment)
     } else if var habit = copy.value as? Habit {
       (habit.name, habit.notes) = (name, notes)
       changes.save(habit)
@@ -311,63 +348,66 @@ package struct HistoryRun {
     guard (id != nil) == !writes.isEmpty else {
       throw Difference("saving the copy wrote \(id == nil ? "nothing" : "something")")
     }
-    if !writes.isEmpty { try write(device, writes, as: id) }
+    if !writes.isEmpty { write(device, writes, as: id) }
     return "saves a copy of \(shown(record)): name “\(name)” notes “\(notes)”"
   }
 
-  private mutating func delete(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func delete(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let record = pick(visible(Self.kinds, device), choices[0]) else { return nil }
     let id: OperationID?
     switch model.kinds[record] {
     case .trip: id = try await node(device).delete(Trip(id: .init(ids[record])))
     case .lodging: id = try await node(device).delete(Lodging(id: .init(ids[record])))
+    case .attachment: id = try await node(device).delete(Attachment(id: .init(ids[record])))
     default: id = try await node(device).delete(Habit(id: .init(ids[record])))
     }
-    try write(device, [.init(record: record, field: .life): .flag(false)], as: id)
+    write(device, [.init(record: record, field: .life): .flag(false)], as: id)
     return "deletes \(shown(record))"
   }
 
-  private mutating func restore(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func restore(_ device: Int, _ choices: [Int]) async throws -> String? {
     let dead = known(Self.kinds, device).filter { model.hidden(by: $0, device) == $0 }
     guard let record = pick(dead, choices[0]) else { return nil }
     var changes = Changes()
     switch model.kinds[record] {
     case .trip: changes.restore(Trip.ID(ids[record]))
     case .lodging: changes.restore(Lodging.ID(ids[record]))
+    case .attachment: changes.restore(Attachment.ID(ids[record]))
     default: changes.restore(Habit.ID(ids[record]))
     }
     if model.isGone(record, device) {
       try await expectRefusal(.erased) { _ = try await apply(changes, device) }
       return "can't restore \(shown(record))"
     }
-    try write(
+    write(
       device, [.init(record: record, field: .life): .flag(true)], as: try await apply(changes, device))
     return "restores \(shown(record))"
   }
 
-  private mutating func erase(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func erase(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let record = pick(known(Self.kinds, device), choices[0]) else { return nil }
-    let targets = ([record] + model.children(of: record, device)).filter { !model.isGone($0, device) }
+    let targets = ([record] + model.descendants(of: record, device)).filter { !model.isGone($0, device) }
     guard !targets.isEmpty else {
       try await expectRefusal(.erased) { _ = try await callErase(record, device) }
       return "can't erase \(shown(record)) again"
     }
     let dead = targets.map { (HistoryModel.Cell(record: $0, field: .life), HistoryModel.Content.flag(false)) }
     let id = try await callErase(record, device)
-    try write(
+    write(
       device, Dictionary(uniqueKeysWithValues: dead), as: id, erased: Set(targets))
     return "erases \(targets.map(shown).joined(separator: ", "))"
   }
 
-  private func callErase(_ record: Int, _ device: Int) async throws -> OperationID? {
+  func callErase(_ record: Int, _ device: Int) async throws -> OperationID? {
     switch model.kinds[record] {
     case .trip: try await node(device).erase(Trip(id: .init(ids[record]))).operation
     case .lodging: try await node(device).erase(Lodging(id: .init(ids[record]))).operation
+    case .attachment: try await node(device).erase(Attachment(id: .init(ids[record]))).operation
     default: try await node(device).erase(Habit(id: .init(ids[record]))).operation
     }
   }
 
-  private mutating func undo(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func undo(_ device: Int, _ choices: [Int]) async throws -> String? {
     let known = model.held[device].filter { operations[$0] != nil }.sorted()
     guard let number = pick(known, choices[0]), let id = operations[number] else { return nil }
     let writes = model.undo(number, device)
@@ -377,17 +417,17 @@ package struct HistoryRun {
       return "can't undo operation \(number)"
     }
     let undo = try await node.undo(id).undo
-    try write(device, writes, as: undo, undone: number)
+    write(device, writes, as: undo, undone: number)
     return "undoes operation \(number)"
   }
 
-  private mutating func resolve(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func resolve(_ device: Int, _ choices: [Int]) async throws -> String? {
     // A conflict about the rest stands for several.
     let conflicts = model.conflicts(device).filter { $0.field != .rest }
     guard let conflict = pick(conflicts, choices[0]) else { return nil }
     let node = node(device)
     let listed = try await node.conflicts().first {
-      $0.record == ids[conflict.record] && $0.field == conflict.field?.rawValue
+      $0.record == ids[conflict.record] && HistoryView.field($0) == conflict.field?.rawValue
         && $0.reason.rawValue == conflict.reason.rawValue
     }
     guard let listed else { throw Difference("the node does not list the conflict \(conflict)") }
@@ -397,12 +437,12 @@ package struct HistoryRun {
       return "can't choose among several losers of \(conflict)"
     }
     let resolution = try await node.resolve(listed.id, taking: isWinner ? .winner : .loser)
-    try write(device, writes, as: resolution.operation)
+    write(device, writes, as: resolution.operation)
     return
       "keeps the \(isWinner ? "winner" : "loser") of \(shown(conflict.record)) \(conflict.field?.rawValue ?? "")"
   }
 
-  private mutating func set(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func set(_ device: Int, _ choices: [Int]) async throws -> String? {
     let key = "history.\(choices[0] % 2)"
     let value = word(choices[1])
     let record = settings[key] ?? model.addRecord(.setting)
@@ -411,11 +451,11 @@ package struct HistoryRun {
     let cell = HistoryModel.Cell(record: record, field: .name)
     guard model.shown(cell, device) != .text(value) else { return nil }
     try await node(device).set(Setting(key, default: ""), to: value)
-    try write(device, [cell: .text(value)], as: nil)
+    write(device, [cell: .text(value)], as: nil)
     return "sets \(key) to “\(value)”"
   }
 
-  private mutating func profile(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func profile(_ device: Int, _ choices: [Int]) async throws -> String? {
     let cell = HistoryModel.Cell(record: HistoryModel.profile, field: .whole)
     var (name, zone) = ("", "")
     if case .profile(let oldName, let oldZone) = model.shown(cell, device) {
@@ -429,11 +469,11 @@ package struct HistoryRun {
       $0.name = newName
       $0.gender = newZone
     }
-    try write(device, [cell: .profile(name: name, zone: zone)], as: try await apply(changes, device))
+    write(device, [cell: .profile(name: name, zone: zone)], as: try await apply(changes, device))
     return "writes the profile “\(name)” “\(zone)”"
   }
 
-  private mutating func sync(_ device: Int) async throws -> String? {
+  mutating func sync(_ device: Int) async throws -> String? {
     if isSyncing[device] {
       try await node(device).turnSyncOff()
     } else {
@@ -443,24 +483,42 @@ package struct HistoryRun {
     return "turns sync \(isSyncing[device] ? "on" : "off")"
   }
 
-  private mutating func meet(_ device: Int, _ choices: [Int]) async throws -> String? {
+  mutating func meet(_ device: Int, _ choices: [Int]) async throws -> String? {
     var together = devices.indices.filter { (choices[0] >> $0) & 1 == 1 || $0 == device }
     if together.count < 2 { together = Array(devices.indices) }
     try await exchange(together)
     return "meets " + together.filter { $0 != device }.map { Self.names[$0] }.joined(separator: ", ")
   }
 
-  private mutating func exchange(_ together: [Int]) async throws {
+  /// Connects two devices that stay connected, or ends their connection.
+  mutating func connect(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let peer = pick(devices.indices.filter { $0 != device }, choices[0]) else { return nil }
+    connected = choices[1] % 4 == 0 ? [] : [device, peer]
+    await partition(connected)
+    if !connected.isEmpty { try await settle(connected) }
+    return connected.isEmpty ? "disconnects" : "stays connected with \(Self.names[peer])"
+  }
+
+  mutating func exchange(_ together: [Int]) async throws {
+    connected = []
     await partition(together)
-    try await circle.settle()
+    try await settle(together)
     await partition([])
-    model.meet(together, records: together.filter { isSyncing[$0] })
+  }
+
+  /// Waits until connected devices have exchanged everything, and compares all of them with the model.
+  mutating func settle(_ together: [Int]) async throws {
+    try await circle.settle()
+    let syncing = together.filter { isSyncing[$0] }
+    try await waitForFiles(syncing)
+    model.meet(together, records: syncing)
+    model.exchangeFiles(syncing)
     for device in together { try await check(device) }
   }
 
   // MARK: The end
 
-  private mutating func end() async throws {
+  mutating func end() async throws {
     for device in devices.indices where !isSyncing[device] { _ = try await sync(device) }
     try await exchange(Array(devices.indices))
     for device in devices.indices {
@@ -471,10 +529,12 @@ package struct HistoryRun {
     }
     try await circle.assertConverged()
     try await checkTransfer()
+    _ = try await backUp(0)
+    for backup in backups.suffix(1) { try await checkElsewhere(backup) }
   }
 
   /// Another circle that imports an export shows the same records.
-  private func checkTransfer() async throws {
+  func checkTransfer() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try await node(0).export(as: .json, to: file)
@@ -488,14 +548,18 @@ package struct HistoryRun {
 
   // MARK: Comparing
 
-  private func check(_ device: Int) async throws {
+  func check(_ device: Int) async throws {
+    try await check(node(device), as: device, in: model, Self.names[device])
+  }
+
+  /// Compares what a node shows with what a device should show.
+  func check(_ node: Node, as device: Int, in model: HistoryModel, _ name: String) async throws {
     let view = HistoryView(ids)
     let expected = view.lines(of: model, device, settings, words: Self.words)
     let found = try await view.lines(
-      of: node(device), devices: devices, settings: settings.keys.sorted(), words: Self.words)
-    if let text = HistoryView.difference(expected, found, "model", Self.names[device]) {
-      throw Difference(text)
-    }
+      of: node, devices: devices, settings: settings.keys.sorted(), words: Self.words,
+      uncertain: model.uncertainFiles[device])
+    if let text = HistoryView.difference(expected, found, "model", name) { throw Difference(text) }
   }
 }
 

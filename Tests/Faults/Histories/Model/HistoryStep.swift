@@ -6,8 +6,9 @@ package import JSONDocument
 /// means something if steps are left out.
 package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
-    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, meet, sync,
-      reopen, wait
+    case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, attach, eraseData,
+      export,
+      `import`, override, backup, restoreBackup, connect, meet, sync, reopen, wait
   }
 
   package var action: Action
@@ -21,8 +22,11 @@ package struct HistoryStep: Hashable, Sendable {
       case .edit: 8
       case .create, .meet: 5
       case .copy, .delete, .undo: 3
-      case .resolve, .restore, .move: 2
-      case .erase, .setting, .profile, .sync, .reopen, .wait: 1
+      case .resolve, .restore, .move, .connect, .import, .attach: 2
+      case .backup, .restoreBackup, .erase, .eraseData, .setting, .profile, .export, .override, .sync,
+        .reopen,
+        .wait:
+        1
       }
     return Array(repeating: action, count: weight)
   }

@@ -1,5 +1,7 @@
 import Foundation
 import Waymark
+import WaymarkCare
+import WaymarkFiles
 import WaymarkKinds
 import Wire
 
@@ -21,9 +23,10 @@ struct HistoryView {
 
   private func line(
     _ kind: String, _ record: String, _ name: String, _ notes: String, in parent: String? = nil,
-    isDated: Bool = true
+    isDated: Bool = true, data: String? = nil
   ) -> String {
     "\(kind) \(record)\(parent.map { " in \($0)" } ?? ""): “\(name)” “\(notes)”\(isDated ? "" : ", no date")"
+      + (data.map { ", data \($0)" } ?? "")
   }
 
   // MARK: The model
@@ -35,7 +38,7 @@ struct HistoryView {
     for record in model.kinds.indices where ![.profile, .setting].contains(model.kinds[record]) {
       guard model.knows(device, record), !model.isGone(record, device) else { continue }
       let parent =
-        model.kinds[record] == .lodging ? model.parent(of: record, device).map { "\($0)" } ?? "0" : nil
+        model.kinds[record].hasParent ? model.parent(of: record, device).map { "\($0)" } ?? "0" : nil
       let text = line(
         "\(model.kinds[record])", "\(record)", text(model, record, .name, device),
         text(model, record, .notes, device),
@@ -43,7 +46,8 @@ struct HistoryView {
         isDated: model.kinds[record] == .lodging
           || model.shown(.init(record: record, field: .rest), device) == .flag(true))
       if model.isVisible(record, device) {
-        lines.append(text)
+        lines.append(
+          text + (model.kinds[record] == .attachment ? ", data \(data(model, record, device))" : ""))
       } else if let above = model.hidden(by: record, device) {
         lines.append("trash: \(text)\(above == record ? "" : " hidden by \(above)")")
       }
@@ -81,12 +85,23 @@ struct HistoryView {
     if case .text(let text) = model.shown(.init(record: record, field: field), device) { text } else { "" }
   }
 
+  private func data(_ model: HistoryModel, _ record: Int, _ device: Int) -> String {
+    let content = text(model, record, .data, device)
+    guard HistoryModel.isFile(content), !model.files[device].contains(content) else { return content }
+    // A node does not tell the model's name of a file that is not there.
+    return model.uncertainFiles[device].isEmpty ? "away" : "?"
+  }
+
   // MARK: A node
 
   func lines(
-    of node: Node, devices: [DeviceKey], settings: [String], words: [String]
+    of node: Node, devices: [DeviceKey], settings: [String], words: [String],
+    uncertain: Set<String> = []
   ) async throws -> [String] {
-    var lines = try await records(of: node)
+    var lines = try await records(of: node, uncertain: uncertain)
+    for deleted in try await node.deleted(Attachment.self) {
+      lines.append(trash(line(deleted.record), deleted.hiddenBy))
+    }
     for deleted in try await node.deleted(Trip.self) {
       lines.append(trash(line(deleted.record), deleted.hiddenBy))
     }
@@ -99,7 +114,7 @@ struct HistoryView {
     for conflict in try await node.conflicts() where Self.isCompared(conflict) {
       let losers = conflict.losers.compactMap { devices.firstIndex(of: $0.device) }.sorted()
       lines.append(
-        "conflict of \(number(conflict.record)) \(Self.name(conflict.field) ?? "–") \(conflict.reason.rawValue), lost by \(losers)"
+        "conflict of \(number(conflict.record)) \(Self.field(conflict) ?? "–") \(conflict.reason.rawValue), lost by \(losers)"
       )
     }
     for key in settings {
@@ -116,17 +131,49 @@ struct HistoryView {
   /// Whether the model has the conflict too: the rest of a record is one cell there.
   private static func isCompared(_ conflict: Conflict) -> Bool {
     guard conflict.kind != RecordKind(rawValue: "setting") else { return false }
-    return name(conflict.field).map { HistoryModel.Field(rawValue: $0) != nil } ?? true
+    return field(conflict).map { HistoryModel.Field(rawValue: $0) != nil } ?? true
   }
 
-  /// The name of a field in the model.
-  private static func name(_ field: String?) -> String? { field == "startDate" ? "createdDate" : field }
+  /// The name in the model of the field that a conflict is about.
+  static func field(_ conflict: Conflict) -> String? {
+    switch (conflict.kind.rawValue, conflict.field) {
+    case ("habit", "startDate"): HistoryModel.Field.rest.rawValue
+    case ("attachment", "fileName"): HistoryModel.Field.name.rawValue
+    case ("attachment", "fileDescription"): HistoryModel.Field.notes.rawValue
+    case ("attachment", "fileData"): HistoryModel.Field.data.rawValue
+    case ("attachment", "parent"): HistoryModel.Field.parent.rawValue
+    default: conflict.field
+    }
+  }
 
   /// The visible records and the profile.
-  func records(of node: Node) async throws -> [String] {
+  ///
+  /// - Parameter uncertain: the files that may or may not be on the device.
+  func records(of node: Node, uncertain: Set<String> = []) async throws -> [String] {
     let profile = try await node.profile()
-    return try await node.records(Trip.all).map(line) + node.records(Lodging.all).map(line)
+    var attachments: [String] = []
+    for attachment in try await node.records(Attachment.all) {
+      let data = try await data(of: attachment, on: node)
+      let isUncertain = data == "away" ? !uncertain.isEmpty : uncertain.contains(data)
+      attachments.append(line(attachment) + ", data \(isUncertain ? "?" : data)")
+    }
+    return try await attachments + node.records(Trip.all).map(line) + node.records(Lodging.all).map(line)
       + node.records(Habit.all).map(line) + [line("profile", "", profile.name, profile.gender)]
+  }
+
+  /// The name of an attachment's content, as in the model: an empty text if it was erased.
+  private func data(of attachment: Attachment, on node: Node) async throws -> String {
+    switch try await node.fileState(of: attachment) {
+    case .here: return try FileContent.name(of: try await node.data(of: attachment))
+    case .partly, .elsewhere: return "away"
+    case .nowhere:
+      do {
+        let data = try await node.data(of: attachment)
+        throw Difference("a file that is nowhere has \(data.count) bytes")
+      } catch let error as WaymarkError where error.code == .noContent {
+        return "\(error.message)" == "This attachment has no content." ? "" : "away"
+      }
+    }
   }
 
   private func number(_ id: UUID) -> String { numbers[id].map { "\($0)" } ?? id.uuidString }
@@ -139,6 +186,14 @@ struct HistoryView {
     line(
       "lodging", number(lodging.id.uuid), lodging.name, lodging.notes,
       in: lodging.tripID == .zero ? "0" : number(lodging.tripID.uuid))
+  }
+
+  private func line(_ attachment: Attachment) -> String {
+    var parent = "0"
+    if case .lodging(let lodging)? = attachment.parent { parent = number(lodging.uuid) }
+    return line(
+      "attachment", number(attachment.id.uuid), attachment.fileName, attachment.fileDescription, in: parent,
+      isDated: attachment.createdDate != nil)
   }
 
   private func line(_ habit: Habit) -> String {

@@ -61,9 +61,14 @@ if let replay {
 }
 
 let start = ContinuousClock.now
+/// How often the steps did what, by the verb in their line of the journal.
+var deeds: [String: Int] = [:]
 for number in 0..<runs {
   let history = HistoryStep.history(steps, devices: devices, seed: UInt64(seed + number))
-  let (failure, _) = try await HistoryRun.run(history, devices: devices)
+  let (failure, journal) = try await HistoryRun.run(history, devices: devices)
+  for line in journal {
+    deeds[line.split(separator: " ").dropFirst().first.map(String.init) ?? "", default: 0] += 1
+  }
   if let failure {
     print("seed \(seed + number)")
     try await report(history, failure)
@@ -71,3 +76,5 @@ for number in 0..<runs {
 }
 let seconds = (ContinuousClock.now - start).components.seconds
 print("\(runs) histories of \(steps) steps on \(devices) devices: equal to the model, \(seconds) s")
+let counts = deeds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }
+print(counts.joined(separator: ", "))

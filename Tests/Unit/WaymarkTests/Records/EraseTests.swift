@@ -181,6 +181,15 @@ struct EraseTests {
     #expect(
       try await alice.node.values(of: Kind.attachment).allSatisfy { $0[data].map { $0 == .null } ?? true }
     )
+    // The attachment stays, without content.
+    #expect(try await alice.node.record(second.id)?.fileName == "b.pdf")
+    #expect(try await alice.node.fileState(of: second) == .nowhere)
+    let refused = await #expect(throws: WaymarkError.self) { try await alice.node.data(of: second) }
+    #expect(refused?.code == .noContent && refused?.message.description == "This attachment has no content.")
+    let refusedFetch = await #expect(throws: WaymarkError.self) {
+      for try await state in alice.node.fetch(second) { Issue.record("\(state)") }
+    }
+    #expect(refusedFetch?.code == .noContent)
     // The same bytes can be attached again.
     let third = try await alice.node.attach(bytes, named: "c.pdf", to: .lodging(hotel.id))
     #expect(try await alice.node.data(of: third) == bytes)

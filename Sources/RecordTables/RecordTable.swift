@@ -83,6 +83,14 @@ package final class RecordTable {
     return try select.step() ? try Self.row(select, kind) : nil
   }
 
+  /// Returns the life and the stamps of a record without its fields; nil if there is no such record.
+  package func lifeAndStamps(_ id: RecordID) throws -> (life: Bool?, stamps: Stamps)? {
+    try select.bind(1, bigEndian: id.raw.word0, id.raw.word1)
+    defer { select.reset() }
+    guard try select.step() else { return nil }
+    return (select.isNull(1) ? nil : select.integer(1) != 0, try Stamps(packed: select.bytes(2)))
+  }
+
   /// Reads the current row of a statement that selects `fixedColumns` and then the kind's own columns, in order.
   package static func row(_ statement: borrowing Statement, _ kind: Kind?) throws -> StoredRow {
     var row = StoredRow(

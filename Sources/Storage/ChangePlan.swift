@@ -20,6 +20,9 @@ package struct ChangePlan: Sendable {
     leastClock = max(leastClock, other.leastClock)
   }
 
+  /// Adds the deletion of a record that is alive.
+  package mutating func delete(_ record: RecordKey) { drafts.append(EntryDraft(.delete, record)) }
+
   /// Adds the entries for one record; call it at most once per record. Returns false if the record is already in the
   /// wanted state.
   ///

@@ -84,6 +84,16 @@ extension Store {
     return (try state(of: record, row), try fold.recordWrites.numbers(of: record, row.stamps))
   }
 
+  /// Returns whether a record is alive, without reading its fields, if the given sets are the only ones that have ever
+  /// written to it; otherwise nil.
+  package func isAlive(_ record: RecordKey, ifOnlyWrittenBy sets: Set<Int64>) throws -> Bool? {
+    guard let (life, stamps) = try fold.table(record.kind).lifeAndStamps(record.id),
+      stamps.cells.allSatisfy({ sets.contains($0.number) }),
+      try fold.recordWrites.numbers(of: record, stamps).allSatisfy(sets.contains)
+    else { return nil }
+    return life == true
+  }
+
   /// Runs `body`, which reads many records, on one snapshot of the store.
   package func snapshot<Result>(_ body: () throws -> Result) throws -> Result { try connection.snapshot(body) }
 

@@ -96,14 +96,20 @@ struct UndoPlan {
     for batch in stride(from: 0, to: written.count, by: Self.batchMax) {
       let batch = written[batch..<min(batch + Self.batchMax, written.count)]
       let read = try store.snapshot { try batch.map { try undoing.read($0.0, $0.1) } }
-      for (item, (record, fields)) in zip(read, batch) {
-        let (wanted, left) = try await undoing.wanted(record, fields, item, isForced: isForced)
-        self.left += left
+      for (reading, (record, fields)) in zip(read, batch) {
         var change = ChangePlan(now: now)
-        try change.bring(record, from: item.held, to: wanted)
-        records.append((record, change, item.held.life == true && !wanted.isAlive))
-        if operation.verb == Operation.resolutionVerb {
-          outcomes.append(Outcome(record: record, fields: fields, state: wanted))
+        switch reading {
+        case .created(let isAlive):
+          if isAlive { change.delete(record) }
+          records.append((record, change, isAlive))
+        case .written(let held, let numbers):
+          let (wanted, left) = try await undoing.wanted(record, fields, held, numbers, isForced: isForced)
+          self.left += left
+          try change.bring(record, from: held, to: wanted)
+          records.append((record, change, held.life == true && !wanted.isAlive))
+          if operation.verb == Operation.resolutionVerb {
+            outcomes.append(Outcome(record: record, fields: Set(fields), state: wanted))
+          }
         }
         try await pace.step()
       }
@@ -144,71 +150,64 @@ private struct Undoing {
     group = try groups.sets(of: operation)
   }
 
-  /// Returns the fields that the operation wrote, by record, and the records that it erased; fixed fields and the
-  /// fields of erased records are left out.
-  func writtenFields() async throws -> (
-    written: [(RecordKey, Set<FieldNumber>)], erased: Set<RecordKey>
-  ) {
-    var written: [RecordKey: Set<FieldNumber>] = [:]
+  /// Returns the fields that the operation wrote, in ascending order, by record, and the records that it erased; fixed
+  /// fields and the fields of erased records are left out.
+  func writtenFields() async throws -> (written: [(RecordKey, [FieldNumber])], erased: Set<RecordKey>) {
+    var found: [(key: RecordKey, fields: [FieldNumber])] = []
     var erased: Set<RecordKey> = []
     for set in operation.sets {
       try store.forEachEntry(of: [set]) { entry, body, _ in
         let fields = Self.fields(writtenBy: entry, in: body)
-        if !fields.isEmpty { written[entry.key, default: []].formUnion(fields) }
+        // Most entries of a large operation write the same fields, and share one array.
+        if !fields.isEmpty { found.append((entry.key, found.last?.fields == fields ? found.last?.fields ?? [] : fields)) }
         if entry.type == .erase { erased.insert(entry.key) }
       }
       try await pace.step()
     }
-    let kept = written.filter { !erased.contains($0.key) }
-    return (kept.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, erased)
+    found.sort { $0.key < $1.key }
+    var written: [(RecordKey, [FieldNumber])] = []
+    for (key, fields) in found where !erased.contains(key) {
+      if let last = written.last, last.0 == key {
+        written[written.count - 1].1 = Set(last.1).union(fields).sorted()
+      } else {
+        written.append((key, fields))
+      }
+    }
+    return (written, erased)
   }
 
   /// Returns the fields that an entry wrote, except fixed ones. A whole record counts as one field, its life.
   private static func fields(writtenBy entry: Entry, in body: ChangeSetBody) -> [FieldNumber] {
     if entry.key.kind.mergeClass == .wholeRecord { return entry.type.writesFields ? [Fields.life] : [] }
     let life = body.life(writtenBy: entry) == nil ? [] : [Fields.life]
+    // Cells are in the order of their fields, and the life comes before all others.
     return (life + body.cells[entry.cells].map(\.field)).filter { !FixedRecords.isFixed(entry.key, $0) }
   }
 
   /// A record as it is in the store.
-  struct Reading {
-    let held: RecordState
-    /// The numbers of the sets that wrote to the record.
-    let numbers: [Int64]
-    /// The state that the record should get if only the group has ever written to it, as is the case for most records
-    /// of an import: what it would have without any write.
-    var wanted: WantedRecord?
+  enum Reading {
+    /// Only the group has ever written to the record, which therefore would not exist without it. Most records of an
+    /// import are like that, so nothing else is read of them.
+    case created(isAlive: Bool)
+    /// Any other record, with the numbers of the sets that wrote to it.
+    case written(RecordState, numbers: [Int64])
   }
 
-  func read(_ record: RecordKey, _ fields: Set<FieldNumber>) throws -> Reading {
+  func read(_ record: RecordKey, _ fields: [FieldNumber]) throws -> Reading {
+    if record.kind.mergeClass == .fieldByField, operation.verb != Operation.resolutionVerb,
+      fields.contains(Fields.life), let isAlive = try store.isAlive(record, ifOnlyWrittenBy: group)
+    {
+      return .created(isAlive: isAlive)
+    }
     let (held, numbers) = try store.stateAndWriteNumbers(of: record)
-    let isOurs =
-      record.kind.mergeClass == .fieldByField && numbers.allSatisfy(group.contains)
-      && held.cells.allSatisfy { group.contains($0.value.author.origin.number) }
-    guard isOurs else { return Reading(held: held, numbers: numbers) }
-    var cells = held.cells
-    let seed = Store.seed(of: record)
-    for field in fields where held.cells[field] != nil { cells[field] = seed.cells[field] }
-    let isCreated = fields.contains(Fields.life) && cells[Fields.life]?.content != RecordStates.alive
-    return Reading(
-      held: held, numbers: numbers, wanted: Self.wanted(held, cells, isCreated: isCreated))
-  }
-
-  private static func wanted(
-    _ held: RecordState, _ cells: [FieldNumber: RecordState.Cell], isCreated: Bool
-  ) -> WantedRecord {
-    WantedRecord(
-      isAlive: cells[Fields.life]?.content == RecordStates.alive,
-      contents: (isCreated ? held.cells : cells).filter { $0.key != Fields.life }.mapValues(\.content))
+    return .written(held, numbers: numbers)
   }
 
   /// Returns the state that a record should get, and which changes to it are left alone.
   func wanted(
-    _ record: RecordKey, _ fields: Set<FieldNumber>, _ reading: Reading, isForced: Bool
+    _ record: RecordKey, _ fields: [FieldNumber], _ held: RecordState, _ numbers: [Int64], isForced: Bool
   ) async throws -> (WantedRecord, [UndoPlan.LeftAlone]) {
-    if let wanted = reading.wanted { return (wanted, []) }
-    let held = reading.held
-    let states = RecordStates(record, held, reading.numbers, store, pace)
+    let states = RecordStates(record, held, numbers, store, pace)
     var known: RecordState?
     func before() async throws -> RecordState {
       if let known { return known }
@@ -219,7 +218,7 @@ private struct Undoing {
     var cells = held.cells
     var changed: [FieldNumber] = []
     var erased: [FieldNumber] = []
-    for field in fields.sorted() where held.cells[field] != nil {
+    for field in fields where held.cells[field] != nil {
       if let without = try await states.without(group, field, groups) {
         if !Self.isAbsent(field, of: record, in: without) {
           take(field, of: record, from: without, into: &cells)
@@ -238,7 +237,9 @@ private struct Undoing {
     let isCreated =
       fields.contains(Fields.life) && cells[Fields.life]?.content != RecordStates.alive
       ? try await states.isAlive(onlyThrough: group) : false
-    let wanted = Self.wanted(held, cells, isCreated: isCreated)
+    let wanted = WantedRecord(
+      isAlive: cells[Fields.life]?.content == RecordStates.alive,
+      contents: (isCreated ? held.cells : cells).filter { $0.key != Fields.life }.mapValues(\.content))
     // The record is in the trash already.
     if isCreated, held.life != true { return (wanted, []) }
     var left: [UndoPlan.LeftAlone] = []
@@ -289,18 +290,21 @@ private struct Undoing {
   /// themselves.
   func inUse(_ trashed: Set<RecordKey>, written: Set<RecordKey>) async throws -> [RecordKey: [RecordKey]] {
     var users: [RecordKey: [RecordKey]] = try references(to: trashed, written)
-    var parents: [RecordKey: [RecordKey]] = [:]
-    for record in trashed {
-      for child in try store.livingChildren(of: record) {
-        if trashed.contains(child) {
-          parents[child, default: []].append(record)
-        } else if !written.contains(child) {
-          users[record, default: []].append(child)
-        }
+    for record in trashed where store.schema.canHaveChildren(record.kind) {
+      for child in try store.livingChildren(of: record) where !written.contains(child) {
+        users[record, default: []].append(child)
       }
       try await pace.step()
     }
+    guard !users.isEmpty else { return [:] }
     // A record that is kept needs its parents, so they are in use too.
+    var parents: [RecordKey: [RecordKey]] = [:]
+    for record in trashed where store.schema.canHaveChildren(record.kind) {
+      for child in try store.livingChildren(of: record) where trashed.contains(child) {
+        parents[child, default: []].append(record)
+      }
+      try await pace.step()
+    }
     var waiting = Array(users.keys)
     while let stays = waiting.popLast() {
       for parent in parents[stays] ?? [] {

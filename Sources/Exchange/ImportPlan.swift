@@ -18,7 +18,9 @@ package struct ImportPlan: Sendable {
   package mutating func replaceLongBytes(_ keep: ([UInt8]) throws -> Value) rethrows {
     try drafts.changeLong { draft in
       for field in draft.kind.fields where field.type == .blob {
-        guard case .bytes(let bytes)? = draft[field.number], !Blob.isInline(byteCount: bytes.count) else { continue }
+        guard case .bytes(let bytes)? = draft[field.number], !Blob.isInline(byteCount: bytes.count) else {
+          continue
+        }
         draft[field.number] = try keep(bytes)
       }
     }
@@ -57,7 +59,9 @@ struct PlanBuilder {
     append(draft)
   }
 
-  private static func twice(_ id: RecordID) -> RowError { RowError("its id \(id.uuid) appears twice in the file") }
+  private static func twice(_ id: RecordID) -> RowError {
+    RowError("its id \(id.uuid) appears twice in the file")
+  }
 
   /// Throws if the draft has invalid values.
   static func check(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {

@@ -15,6 +15,8 @@ package struct DraftList: Sendable {
     let chunk: Int32
     /// The index in the chunk where the fields start, or the index in `long`.
     let start: Int32
+    /// The index that the draft had when it was put in.
+    let number: Int32
 
     var key: RecordKey { RecordKey(kind: kind, id: id) }
 
@@ -37,18 +39,19 @@ package struct DraftList: Sendable {
 
   package mutating func append(_ draft: RecordDraft) {
     if kinds[draft.kind.number] == nil { kinds[draft.kind.number] = draft.kind }
-    places.append(write(draft))
+    places.append(write(draft, number: places.count))
   }
 
   /// Appends the drafts of another list in their order.
   package mutating func append(contentsOf other: DraftList) {
     closeChunk()
     let (firstChunk, firstLong) = (Int32(chunks.count), Int32(long.count))
-    places += other.places.map { place in
+    for place in other.places {
       let isLong = place.chunk == Place.longChunk
-      return Place(
-        id: place.id, kind: place.kind, chunk: isLong ? Place.longChunk : place.chunk + firstChunk,
-        start: isLong ? place.start + firstLong : place.start)
+      places.append(
+        Place(
+          id: place.id, kind: place.kind, chunk: isLong ? Place.longChunk : place.chunk + firstChunk,
+          start: isLong ? place.start + firstLong : place.start, number: Int32(places.count)))
     }
     chunks += other.chunks
     writer = other.writer
@@ -68,7 +71,7 @@ package struct DraftList: Sendable {
 
   /// Replaces the draft at an index by another draft of the same record.
   package mutating func replace(at index: Int, with draft: RecordDraft) {
-    places[index] = write(draft)
+    places[index] = write(draft, number: index)
   }
 
   /// Changes the long drafts. No other draft has a field of more than `bytesMax` bytes.
@@ -78,21 +81,21 @@ package struct DraftList: Sendable {
 
   /// Sorts the drafts from an index on by kind and id. Of several drafts of one record, only the first one stays.
   ///
-  /// - Returns: the indices that the removed drafts had, in ascending order, and their ids.
+  /// - Returns: the indices that the removed drafts had when they were put in, in ascending order, and their ids.
   package mutating func sort(from first: Int = 0) -> [(index: Int, id: RecordID)] {
-    var order = Array(first..<places.count)
-    order.sort { (places[$0].key, $0) < (places[$1].key, $1) }
-    var sorted = Array(places[..<first])
+    places[first...].sort { ($0.key, $0.number) < ($1.key, $1.number) }
     var removed: [(index: Int, id: RecordID)] = []
-    sorted.reserveCapacity(places.count)
-    for index in order {
-      if sorted.count > first, let last = sorted.last, last.key == places[index].key {
-        removed.append((index, places[index].id))
+    var end = first
+    for index in first..<places.count {
+      let place = places[index]
+      if end > first, places[end - 1].key == place.key {
+        removed.append((Int(place.number), place.id))
       } else {
-        sorted.append(places[index])
+        places[end] = place
+        end += 1
       }
     }
-    places = sorted
+    places.removeSubrange(end...)
     return removed.sorted { $0.index < $1.index }
   }
 
@@ -101,7 +104,7 @@ package struct DraftList: Sendable {
   private static let chunkBytesMax = 1_048_576
 
   /// Writes the fields of a draft.
-  private mutating func write(_ draft: RecordDraft) -> Place {
+  private mutating func write(_ draft: RecordDraft, number: Int) -> Place {
     if writer.bytes.count > Self.chunkBytesMax { closeChunk() }
     let start = writer.bytes.count
     if draft.fields.allSatisfy({ Self.isShort($0.value) }) {
@@ -111,13 +114,16 @@ package struct DraftList: Sendable {
         writer.value(field.value)
       }
       if writer.bytes.count - start <= Self.bytesMax {
-        return Place(id: draft.id, kind: draft.kind.number, chunk: Int32(chunks.count), start: Int32(start))
+        return Place(
+          id: draft.id, kind: draft.kind.number, chunk: Int32(chunks.count), start: Int32(start),
+          number: Int32(number))
       }
       writer.bytes.removeLast(writer.bytes.count - start)
     }
     long.append(draft)
     return Place(
-      id: draft.id, kind: draft.kind.number, chunk: Place.longChunk, start: Int32(long.count - 1))
+      id: draft.id, kind: draft.kind.number, chunk: Place.longChunk, start: Int32(long.count - 1),
+      number: Int32(number))
   }
 
   /// Whether a value can be encoded, and is short enough for that to be tried.

@@ -95,7 +95,9 @@ extension Store {
   }
 
   /// Runs `body`, which reads many records, on one snapshot of the store.
-  package func snapshot<Result>(_ body: () throws -> Result) throws -> Result { try connection.snapshot(body) }
+  package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.snapshot(body)
+  }
 
   private func state(of record: RecordKey, _ row: StoredRow) throws -> RecordState {
     var state = RecordState()

@@ -158,8 +158,12 @@ private struct Undoing {
     for set in operation.sets {
       try store.forEachEntry(of: [set]) { entry, body, _ in
         let fields = Self.fields(writtenBy: entry, in: body)
-        // Most entries of a large operation write the same fields, and share one array.
-        if !fields.isEmpty { found.append((entry.key, found.last?.fields == fields ? found.last?.fields ?? [] : fields)) }
+        if let last = found.last, last.fields == fields {
+          // Most entries of a large operation write the same fields, and share one array.
+          found.append((entry.key, last.fields))
+        } else if !fields.isEmpty {
+          found.append((entry.key, fields))
+        }
         if entry.type == .erase { erased.insert(entry.key) }
       }
       try await pace.step()

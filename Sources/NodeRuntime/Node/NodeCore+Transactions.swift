@@ -26,7 +26,8 @@ extension NodeCore {
 
   /// Writes one operation whose entries have been encoded already.
   @discardableResult
-  package func write(_ contents: consuming OperationContents, leastClock: Clock = .zero) throws -> OperationID {
+  package func write(_ contents: consuming OperationContents, leastClock: Clock = .zero) throws -> OperationID
+  {
     try checkAdmitted()
     try checkIncarnation()
     try maintenance.checkDisk()

@@ -127,7 +127,8 @@ struct PlainList {
       .appending(path: "Yardsticks/lists.c").path
     guard try shell("gcc -O2 '\(source)' -lsqlite3 -o lists", in: folder).code == 0 else { return nil }
     let outcome = try shell("./lists '\(store)' \(rounds)", in: folder)
-    guard outcome.code == 0, let time = outcome.text.split(separator: " ").first.flatMap({ Double($0) }) else {
+    guard outcome.code == 0, let time = outcome.text.split(separator: " ").first.flatMap({ Double($0) })
+    else {
       throw Failure("the listing in C ended with \(outcome.code)")
     }
     milliseconds = time

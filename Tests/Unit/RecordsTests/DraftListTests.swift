@@ -12,10 +12,11 @@ private func trip(_ number: UInt64, _ fields: [FieldNumber: Value]) -> RecordDra
   private static let values: [Value] = [
     .null, .bool(true), .integer(.min), .integer(.max), .float(1.5), .text(""), .text("Café \u{65}\u{301}"),
     .text(String(repeating: "x", count: 2_040)), .text(String(repeating: "x", count: 100_000)), .bytes([]),
-    .bytes(Array(repeating: 7, count: 60_000)), .array([]), .array([.integer(1), .null, .text("Europe/Rome")]),
+    .bytes(Array(repeating: 7, count: 60_000)), .array([]),
+    .array([.integer(1), .null, .text("Europe/Rome")]),
     .array([.array([.integer(1), .float(0.1)])]), .array([.array([.array([.array([])])])]),
     .array(Array(repeating: .integer(1 << 40), count: 3_000)),
-    // Nobody may write these two, and whoever tries is told so.
+    // These two can't be encoded.
     .float(-0.0), .float(.infinity),
   ]
 
@@ -25,7 +26,9 @@ private func trip(_ number: UInt64, _ fields: [FieldNumber: Value]) -> RecordDra
     }
     let list = DraftList(drafts + [trip(99, [:])])
     #expect(Array(list) == drafts + [trip(99, [:])])
-    #expect(zip(list, drafts.dropLast(2)).allSatisfy { $0.fields.map(\.value.encoded) == $1.fields.map(\.value.encoded) })
+    for (found, draft) in zip(list, drafts.dropLast(2)) {
+      #expect(found.fields.map(\.value.encoded) == draft.fields.map(\.value.encoded))
+    }
     #expect(list.indices.allSatisfy { list.key(at: $0) == list[$0].key && list.kind(at: $0) == Kind.trip })
   }
 

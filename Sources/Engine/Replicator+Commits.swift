@@ -17,7 +17,10 @@ extension Replicator {
   package func write(
     _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Now
   ) throws -> [ChangeSetID] {
-    try write(OperationContents(operation, consume drafts, seed: random16), leastClock: leastClock, now: now)
+    // Nothing is encoded in vain while the disk is full.
+    guard canStore else { throw WriteRefusal.cannotStore }
+    return try write(
+      OperationContents(operation, consume drafts, seed: random16), leastClock: leastClock, now: now)
   }
 
   /// Writes an operation whose entries have been encoded already. Otherwise as the function above.

@@ -529,8 +529,8 @@ package final class Fold {
   }
 
   /// Returns the sets whose writes a record holds, as winners or siblings. Deletes are left out.
-  func writes(of key: RecordKey, _ row: StoredRow) throws -> [WriteOrigin] {
-    var numbers = Set(row.stamps.cells.filter { $0.field != Fields.life || row.life == true }.map(\.number))
+  func writes(of key: RecordKey, isAlive: Bool, _ stamps: Stamps) throws -> [WriteOrigin] {
+    var numbers = Set(stamps.cells.filter { $0.field != Fields.life || isAlive }.map(\.number))
     numbers.formUnion(try siblings.writers(of: key))
     return try numbers.sorted().map(causality.origin)
   }

@@ -68,17 +68,18 @@ final class HiddenWrites {
   func update(_ keys: Set<RecordKey>, _ fold: Fold) throws {
     // The records usually share a few parents, so the result for each parent is kept.
     var parents: [RecordKey: Hiding?] = [:]
-    for key in keys { try update(key, fold, &parents) }
+    // Rows are stored in the order of their keys, so that neighbours are read from the same page.
+    for key in keys.sorted() { try update(key, fold, &parents) }
   }
 
   private func update(_ key: RecordKey, _ fold: Fold, _ parents: inout [RecordKey: Hiding?]) throws {
     try bind(delete, key)
     try delete.run()
-    guard let row = try fold.table(key.kind).row(key.id),
-      let hiding = try hiding(key, row, fold, &parents)
+    guard let (life, stamps) = try fold.table(key.kind).lifeAndStamps(key.id), let life,
+      let hiding = try hiding(key, isAlive: life, stamps, fold, &parents)
     else { return }
     let deletion = try fold.causality.origin(hiding.deletion)
-    let writes = try fold.writes(of: key, row)
+    let writes = try fold.writes(of: key, isAlive: life, stamps)
     let seen = try Dictionary(
       uniqueKeysWithValues: writes.map { write in
         (write.number, try Seen(write.number, deletion.number, fold.causality))
@@ -97,11 +98,12 @@ final class HiddenWrites {
   }
 
   private func hiding(
-    _ key: RecordKey, _ row: StoredRow, _ fold: Fold, _ parents: inout [RecordKey: Hiding?]
+    _ key: RecordKey, isAlive: Bool, _ stamps: Stamps, _ fold: Fold, _ parents: inout [RecordKey: Hiding?]
   ) throws -> Hiding? {
-    guard row.life == true, let parent = fold.schema.kind(key.kind)?.parent(of: row) else {
-      return try fold.hiding(key, row)
-    }
+    guard isAlive else { return stamps[Fields.life].map { Hiding(record: key, deletion: $0) } }
+    // Only the parent of a living record has to be known, so only a living record is read as a whole.
+    guard let row = try fold.table(key.kind).row(key.id) else { return nil }
+    guard let parent = fold.schema.kind(key.kind)?.parent(of: row) else { return try fold.hiding(key, row) }
     if let known = parents[parent] { return known }
     let found = try fold.hiding(key, row)
     parents.updateValue(found, forKey: parent)

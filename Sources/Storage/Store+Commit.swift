@@ -42,7 +42,8 @@ extension Store {
       var moved: Set<LogKey> = []
       var newlyCut: Set<LogKey> = []
       var placed: [ChangeSetID] = []
-      while report.placements.isEmpty || !isTurnOver(), let set = try next() {
+      while let set = try next() {
+        if !report.placements.isEmpty, isTurnOver() { break }
         try completePredecessor(of: set.header)
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)

@@ -30,6 +30,7 @@ extension Replicator {
   ) throws -> [ChangeSetID] {
     precondition(!isSpent, "a device continues to write although it has no incarnation left")
     guard canStore else { throw WriteRefusal.cannotStore }
+    guard contents.entryCount > 0 else { return [] }
     var authors = try authors(of: consume contents)
     var (ids, pushable, bytes) = ([ChangeSetID](), [VerifiedChangeSet](), 0)
     // An operation may be large, so each set is freed once it is stored, unless all of them can be pushed to peers.
@@ -40,7 +41,6 @@ extension Replicator {
       pushable = bytes <= Replica.pushBytesMax ? pushable + [set] : []
       return set
     }
-    guard !ids.isEmpty else { return [] }
     handle(.committed(ownCommitted(pushable, report)), now: now)
     return ids
   }

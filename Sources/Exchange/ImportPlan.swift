@@ -98,7 +98,7 @@ struct PlanBuilder {
   }
 
   /// Returns a value for each record of a kind that was added before.
-  func each<Found>(_ kind: Kind, _ value: (RecordDraft) -> Found) -> [RecordID: Found] {
+  func values<Found>(of kind: Kind, _ value: (RecordDraft) -> Found) -> [RecordID: Found] {
     (positions[kind] ?? [:]).mapValues { value(drafts[Int($0)]) }
   }
 

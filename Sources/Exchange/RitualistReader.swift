@@ -142,7 +142,7 @@ struct RitualistReader {
   private static let startField = Kind.habit.number("startDate")
 
   private mutating func readLogs(_ text: JSONText) {
-    let starts = builder.each(Kind.habit) { $0[Self.startField]?.asInteger }
+    let starts = builder.values(of: Kind.habit) { $0[Self.startField]?.asInteger }
     builder.add(RitualistEntries.read(text, zones, starts: starts, without: skippedHabits), of: "habitLogs")
   }
 

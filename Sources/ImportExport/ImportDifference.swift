@@ -40,12 +40,8 @@ package struct ImportDifference {
     }
   }
 
-  /// Returns the contents and removes them from this value, so that they are freed while they are written.
-  package mutating func takeContents() -> OperationContents {
-    var taken = OperationContents(contents.operation, seed: { .zero })
-    swap(&taken, &contents)
-    return taken
-  }
+  /// Ends this value and returns the contents, which are freed while they are written.
+  package consuming func finish() -> OperationContents { contents }
 
   /// Compares the drafts of one kind with the store. A few drafts are looked up one by one. Many are compared in one
   /// pass over the store, because the drafts and the stored records are both in the order of their ids.

@@ -43,10 +43,10 @@ package struct ImportExportOperations {
       try core.checkOpen()
       // There is no suspension from here on, because the store must not change between the comparison and the write.
       let operation = OperationDraft(id: OperationID(random16()), verb: "import")
-      var difference = try records.takeDifference(
+      let difference = try records.takeDifference(
         from: core.store, into: OperationContents(operation, seed: random16), now: core.wall())
       let summary = records.summary(difference, isPreview: isPreview)
-      let contents = difference.takeContents()
+      let contents = (consume difference).finish()
       if !isPreview, contents.entryCount > 0 {
         progress(.writing(entries: contents.entryCount))
         try core.replicator.noteAdded(placed, now: core.loop.time)

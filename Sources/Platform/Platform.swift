@@ -6,6 +6,7 @@
 // The parts for Apple platforms are based on Apple's headers. They have been neither compiled nor run.
 
 import CPlatform
+import Dispatch
 
 #if canImport(Darwin)
   @_exported public import Darwin
@@ -304,12 +305,24 @@ package func spawnValues() -> (actions: SpawnActions, attributes: SpawnAttribute
   #endif
 }
 
-/// Runs `body` on a new thread, which ends with it.
+/// Runs `body` on a new thread, which ends with it. If the system refuses another thread, `body` runs on one of those that
+/// the program has, as soon as one is free.
 package func startThread(_ body: @escaping @Sendable () -> Void) {
+  startThread(body, creating: createThread)
+}
+
+/// - Parameter create: creates a thread that runs what it is given; returns false if the system refuses.
+func startThread(_ body: @escaping @Sendable () -> Void, creating create: (ThreadBody) -> Bool) {
+  guard !create(ThreadBody(run: body)) else { return }
+  DispatchQueue.global().async(execute: body)
+}
+
+private func createThread(_ body: ThreadBody) -> Bool {
   #if canImport(Darwin)
-    Thread.detachNewThread(body)
+    Thread.detachNewThread(body.run)
+    return true
   #else
-    let boxed = Unmanaged.passRetained(ThreadBody(run: body))
+    let boxed = Unmanaged.passRetained(body)
     var thread = pthread_t()
     let code = pthread_create(
       &thread, nil,
@@ -317,17 +330,20 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
         if let argument { Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run() }
         return nil
       }, boxed.toOpaque())
-    if code == 0 { pthread_detach(thread) } else { boxed.release() }
+    guard code == 0 else {
+      boxed.release()
+      return false
+    }
+    pthread_detach(thread)
+    return true
   #endif
 }
 
-#if canImport(Glibc)
-  /// What a thread runs, as an object, because `pthread_create` passes one pointer.
-  private final class ThreadBody: Sendable {
-    let run: @Sendable () -> Void
-    init(run: @escaping @Sendable () -> Void) { self.run = run }
-  }
-#endif
+/// What a thread runs, as an object, because `pthread_create` passes one pointer.
+final class ThreadBody: Sendable {
+  let run: @Sendable () -> Void
+  init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
 
 /// Suspends the calling thread.
 package func sleepThread(seconds: Double) {

@@ -102,7 +102,8 @@ final class Aggregates {
   func changed(_ key: RecordKey, _ kind: Kind?, from old: StoredRow?, to new: StoredRow) {
     let wasDead = old?.life == false
     let isDead = new.life == false
-    if wasDead || isDead { hiddenDirty.insert(key) }
+    var mayBeHidden = wasDead || isDead
+    defer { if mayBeHidden { hiddenDirty.insert(key) } }
     guard let kind else { return }
     noteDeath(key, from: old, to: new)
     let before = old.flatMap { kind.parent(of: $0) }
@@ -116,10 +117,13 @@ final class Aggregates {
     }
     if old?.life == true { count(key, kind, parent: before, by: -1) }
     if new.life == true { count(key, kind, parent: after, by: 1) }
-    for parent in [before, after] {
-      guard let parent else { continue }
-      trips.changed(kind, parent)
-      if mayHide(parent) { hiddenDirty.insert(key) }
+    if let before, before != after {
+      trips.changed(kind, before)
+      mayBeHidden = mayBeHidden || mayHide(before)
+    }
+    if let after {
+      trips.changed(kind, after)
+      mayBeHidden = mayBeHidden || mayHide(after)
     }
   }
 

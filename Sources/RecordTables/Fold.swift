@@ -63,6 +63,8 @@ package final class Fold {
   private var tables: [KindNumber: RecordTable] = [:]
   /// Files that rows named before this batch and may not name any more, or name only in the trash.
   private var formerFiles: Set<FileReference> = []
+  /// The ends of the ids of all records; nil until they are first needed. An id may be here whose record was rolled back.
+  private var endings: IDEndings?
   private var hashInput = RecordDigestInput()
   /// The stamps packed by the latest fast insert. They are reused if the next insert comes from the same set and has
   /// the same fields, as is usual.
@@ -117,6 +119,7 @@ package final class Fold {
     causality.forget()
     packed = (0, [], [])
     newErases = []
+    endings = nil
     try digests.reload()
     try aggregates.reload()
     dayIndex = try DayIndex(connection)
@@ -129,6 +132,26 @@ package final class Fold {
     let table = try RecordTable(kind, schema, connection)
     tables[kind] = table
     return table
+  }
+
+  /// Gives a closure the ends of the ids of all records, visible or not. They are read from the tables at the first call
+  /// only.
+  package func withEndings<Result>(_ body: (inout IDEndings) throws -> Result) throws -> Result {
+    var found = try endings ?? readEndings()
+    // Held by one variable alone, so that the closure does not change a copy.
+    endings = nil
+    defer { endings = found }
+    return try body(&found)
+  }
+
+  private func readEndings() throws -> IDEndings {
+    var found = IDEndings()
+    for kind in schema.kinds {
+      try connection.with("SELECT id FROM \(kind.table)") { row in
+        while try row.step() { found.add(try row.recordID(0)) }
+      }
+    }
+    return found
   }
 
   // MARK: Sets
@@ -187,6 +210,7 @@ package final class Fold {
     guard let kind = table.kind, entry.key != FixedRecords.none else { return false }
     let stamps = packedStamps(entry, in: body, origin.number)
     guard try table.insert(entry, in: body, stamps: stamps), connection.changes == 1 else { return false }
+    endings?.add(entry.key.id)
     hashInput.begin(entry.key)
     hashInput.add(field: Fields.life, stamp: origin.stamp)
     for cell in body.cells[entry.cells] { hashInput.add(field: cell.field, stamp: origin.stamp) }
@@ -502,7 +526,12 @@ package final class Fold {
       noteFiles(old, row, key.kind)
     }
     digests.add(try hash(key, row.stamps), key)
-    try table.write(row, key.id)
+    if let old, old.contents == row.contents {
+      try table.writeStamps(row, key.id)
+    } else {
+      try table.write(row, key.id)
+    }
+    if old == nil { endings?.add(key.id) }
     aggregates.changed(key, table.kind, from: old, to: row)
     textIndex.changed(key, from: old, to: row)
   }

@@ -80,6 +80,8 @@ final class HiddenWrites {
     else { return }
     let deletion = try fold.causality.origin(hiding.deletion)
     let writes = try fold.writes(of: key, isAlive: life, stamps)
+    // Most deletions have seen all that was written.
+    if try writes.allSatisfy({ try fold.causality.covers(hiding.deletion, $0.number) }) { return }
     let seen = try Dictionary(
       uniqueKeysWithValues: writes.map { write in
         (write.number, try Seen(write.number, deletion.number, fold.causality))

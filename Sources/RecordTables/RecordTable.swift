@@ -12,6 +12,7 @@ package final class RecordTable {
   let kind: Kind?
   private let insertNew: Statement
   private let replace: Statement
+  private let update: Statement
   private let select: Statement
   private let places: [FieldColumns]
   /// Reused between rows to avoid an allocation for each.
@@ -29,14 +30,14 @@ package final class RecordTable {
     let values = (1...names.count).map { "?\($0)" }
     let table = kind?.table ?? "other_rows"
     let isOther = kind == nil
+    let isNamed = " WHERE id = ?1\(isOther ? " AND kind = \(number.rawValue)" : "")"
     let list =
       "INTO \(table)(\((isOther ? ["kind"] : []) .joined())\(isOther ? ", " : "")\(names.joined(separator: ", ")))"
       + " VALUES (\(isOther ? "\(number.rawValue), " : "")\(values.joined(separator: ", ")))"
     insertNew = try connection.prepare("INSERT \(list) ON CONFLICT DO NOTHING")
     replace = try connection.prepare("INSERT OR REPLACE \(list)")
-    select = try connection.prepare(
-      "SELECT \(names.joined(separator: ", ")) FROM \(table) WHERE id = ?1"
-        + (isOther ? " AND kind = \(number.rawValue)" : ""))
+    update = try connection.prepare("UPDATE \(table) SET life = ?2, stamps = ?3\(isNamed)")
+    select = try connection.prepare("SELECT \(names.joined(separator: ", ")) FROM \(table)\(isNamed)")
   }
 
   /// The columns that every table starts with; the kind's own columns follow.
@@ -125,14 +126,24 @@ package final class RecordTable {
         for _ in field.columns { columns.append(.null) }
       }
     }
-    try replace.bind(1, bigEndian: id.raw.word0, id.raw.word1)
-    if let life = row.life { try replace.bind(2, life ? 1 : 0) } else { try replace.bindNull(2) }
-    try replace.bind(3, row.stamps.packed)
+    try bind(row, id, to: replace)
     if extra.isEmpty { try replace.bindNull(4) } else { try replace.bind(4, encodedFields(extra)) }
     for (index, value) in columns.enumerated() {
       try replace.bind(Self.fixedColumns.count + 1 + index, value)
     }
     try replace.run()
+  }
+
+  /// Writes the life and the stamps of a record whose fields have not changed.
+  func writeStamps(_ row: StoredRow, _ id: RecordID) throws {
+    try bind(row, id, to: update)
+    try update.run()
+  }
+
+  private func bind(_ row: StoredRow, _ id: RecordID, to statement: borrowing Statement) throws {
+    try statement.bind(1, bigEndian: id.raw.word0, id.raw.word1)
+    if let life = row.life { try statement.bind(2, life ? 1 : 0) } else { try statement.bindNull(2) }
+    try statement.bind(3, row.stamps.packed)
   }
 }
 

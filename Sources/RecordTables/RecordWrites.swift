@@ -25,8 +25,8 @@ package final class RecordWrites {
   func add(_ number: Int64, to record: RecordKey, before stamps: Stamps?) throws {
     // If the stamps name several sets, the record has been written more than once already, and those sets are in the
     // table.
-    let known = Set(stamps?.cells.map(\.number) ?? [])
-    if known.count == 1, let first = known.first, first != 0 { try add(first, to: record) }
+    let known = stamps?.writers ?? []
+    if known.count == 1, known[0] != 0 { try add(known[0], to: record) }
     try add(number, to: record)
   }
 
@@ -43,7 +43,7 @@ package final class RecordWrites {
     var numbers: [Int64] = []
     while try select.step() { numbers.append(select.integer(0)) }
     guard numbers.isEmpty else { return numbers }
-    return Set(stamps.cells.map(\.number)).filter { $0 != 0 }.sorted()
+    return stamps.writers.filter { $0 != 0 }
   }
 
   private func bind(_ statement: borrowing Statement, _ record: RecordKey) throws {

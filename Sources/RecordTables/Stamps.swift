@@ -71,6 +71,12 @@ package struct Stamps: Hashable {
     return result
   }
 
+  /// The numbers of the sets that wrote cells, each once, ascending. Nearly always there is one.
+  package var writers: [Int64] {
+    if others.isEmpty { return mask == 0 ? [] : [common] }
+    return Set(others.map(\.number) + (mask == 0 ? [] : [common])).sorted()
+  }
+
   // MARK: Packing
 
   var packed: [UInt8] {

@@ -88,7 +88,7 @@ extension Store {
   /// written to it; otherwise nil.
   package func isAlive(_ record: RecordKey, ifOnlyWrittenBy sets: Set<Int64>) throws -> Bool? {
     guard let (life, stamps) = try fold.table(record.kind).lifeAndStamps(record.id),
-      stamps.cells.allSatisfy({ sets.contains($0.number) }),
+      stamps.writers.allSatisfy(sets.contains),
       try fold.recordWrites.numbers(of: record, stamps).allSatisfy(sets.contains)
     else { return nil }
     return life == true

@@ -23,34 +23,13 @@ extension Store {
   /// Returns the short ids of records. A short id has as many digits as tell it apart from every record of any kind,
   /// visible or not, so it does not depend on the list in which it is shown.
   package func shortIDs(of ids: some Sequence<RecordID>) throws -> [RecordID: String] {
-    var lengths: [RecordID: Int] = [:]
-    var byEnding: [UInt32: [RecordID]] = [:]
-    for id in ids where lengths[id] == nil {
-      lengths[id] = ShortID.digits
-      byEnding[id.ending, default: []].append(id)
-    }
-    guard !byEnding.isEmpty else { return [:] }
-    for kind in schema.kinds {
-      try connection.with("SELECT id FROM \(kind.table)") { row in
-        while try row.step() {
-          let other = try row.recordID(0)
-          for id in byEnding[other.ending] ?? [] where id != other {
-            lengths[id] = max(lengths[id] ?? 0, id.digitsShared(with: other) + 1)
-          }
-        }
+    try fold.withEndings { endings in
+      var texts: [RecordID: String] = [:]
+      for id in ids where texts[id] == nil {
+        texts[id] = ShortID.text(id, digits: max(ShortID.digits, endings.digitsShared(by: id) + 1))
       }
+      return texts
     }
-    return Dictionary(uniqueKeysWithValues: lengths.map { ($0, ShortID.text($0, digits: $1)) })
-  }
-}
-
-extension RecordID {
-  /// The last eight digits.
-  fileprivate var ending: UInt32 { UInt32(truncatingIfNeeded: raw.word1) }
-
-  /// The number of digits at the end that two ids have in common.
-  fileprivate func digitsShared(with other: RecordID) -> Int {
-    zip(description.reversed(), other.description.reversed()).prefix { $0 == $1 }.count
   }
 }
 

@@ -51,7 +51,7 @@ extension ExportRecords: TerminalCommand {
     options: [
       .init(
         flag: "--format", placeholder: "F", summary: "see waymark help formats",
-        type: .words(ExportFormat.allCases.map(\.rawValue))),
+        type: .words(ExportFormat.allCases.map(\.rawValue)), isRequired: true),
       .init(flag: "--trip", placeholder: "T", summary: "export only this trip"),
       .init(
         flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path,

@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Platform
@@ -111,5 +112,19 @@ struct PlatformTests {
     #expect(reserveRoom(file, bytes: 100_000))
     var status = stat()
     #expect(fstat(file, &status) == 0 && status.st_size == 100_000)
+  }
+
+  // MARK: Threads
+
+  @Test(arguments: [false, true]) func `work is done even if the system refuses another thread`(
+    isRefused: Bool
+  ) {
+    let done = DispatchSemaphore(value: 0)
+    if isRefused {
+      startThread({ done.signal() }, creating: { _ in false })
+    } else {
+      startThread { done.signal() }
+    }
+    #expect(done.wait(timeout: .now() + 20) == .success, "timed out waiting until the work is done")
   }
 }

@@ -49,7 +49,9 @@ package struct ChangePlan: Sendable {
       return true
     }
     if !changed.isEmpty { drafts.append(EntryDraft(.put, record, changed)) }
-    if !isFixed, held.life ?? false != wanted.isAlive {
+    // A record that was never inserted and is deleted belongs in the trash, where its fields can be seen.
+    let isDeletedOnly = held.life == nil && wanted.isDeleted
+    if !isFixed, held.life ?? false != wanted.isAlive || isDeletedOnly {
       drafts.append(EntryDraft(wanted.isAlive ? .restore : .delete, record))
     }
     return drafts.count > before
@@ -79,6 +81,8 @@ package struct ChangePlan: Sendable {
 /// The wanted state of a record: whether it is alive, and its fields. Fields that are left out are to be emptied.
 package struct WantedRecord: Hashable, Sendable {
   package var isAlive: Bool
+  /// Whether the record is to be in the trash even if it was never inserted. Otherwise such a record stays as it is.
+  package var isDeleted = false
   /// The wanted content of each field, as canonical CBOR.
   package var contents: [FieldNumber: [UInt8]]
 
@@ -90,5 +94,6 @@ package struct WantedRecord: Hashable, Sendable {
   /// Creates the wanted state from a state that the record had at some time.
   package init(_ state: RecordState) {
     self.init(isAlive: state.life ?? false, contents: state.contents)
+    isDeleted = state.life == false
   }
 }

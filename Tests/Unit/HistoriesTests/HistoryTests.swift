@@ -38,6 +38,21 @@ struct HistoryTests {
         ["eraseData", 0, [322, 92, 484, 531]],
       ]
     ),
+    (
+      "a record that was never sent is in the trash, and its device is readmitted",
+      [
+        ["edit", 1, [648, 82, 146, 770]], ["undo", 1, [80, 774, 0, 559]],
+        ["sync", 1, [946, 229, 635, 139]], ["readmit", 1, [900, 669, 42, 496]],
+      ]
+    ),
+    (
+      "a record is deleted by a device that is not revoked, and its author is readmitted",
+      [
+        ["sync", 0, [406, 864, 755, 601]], ["attach", 2, [49, 749, 921, 309]],
+        ["meet", 2, [47, 723, 368, 875]], ["delete", 1, [844, 397, 100, 304]],
+        ["readmit", 2, [83, 542, 537, 984]],
+      ]
+    ),
   ]
 
   @Test(arguments: found) func `a history that differed once is equal to the model`(

@@ -49,11 +49,24 @@ struct HistoryModel {
     case profile(name: String, zone: String)
   }
 
+  /// The operations that a device writes one after the other in one lane, until it is restored from a backup or gets new
+  /// keys.
+  struct Log: Hashable {
+    let device: Int
+    /// How often the device was readmitted, each time with new keys.
+    var readmissions = 0
+    var restores = 0
+    var isOfSettings = false
+  }
+
   /// One action of a person.
   struct Operation {
     let device: Int
-    /// The operations that the device held.
-    let past: Set<Int>
+    let log: Log
+    /// The newest operation of each log that the device held.
+    let heads: [Int]
+    /// The operations that count as seen: those that the device held, unless operations were excluded since.
+    var past: Set<Int>
     var writes: [Cell: Content] = [:]
     /// The records whose earlier values the operation erased.
     var erased: Set<Int> = []
@@ -66,7 +79,11 @@ struct HistoryModel {
   /// The record of the profile, which exists from the start.
   static let profile = 0
 
-  private(set) var operations: [Operation] = []
+  var operations: [Operation] = []
+  /// The operations that a revocation has excluded. No device gets them again.
+  var excluded: Set<Int> = []
+  /// The logs that the devices write to.
+  var logs: [Log]
   /// The kinds of the records.
   private(set) var kinds: [Kind] = [.profile]
   /// The operations that each device holds.
@@ -78,6 +95,7 @@ struct HistoryModel {
 
   init(devices: Int) {
     held = Array(repeating: [], count: devices)
+    logs = (0..<devices).map { Log(device: $0) }
     files = Array(repeating: [], count: devices)
     uncertainFiles = Array(repeating: [], count: devices)
   }
@@ -97,16 +115,20 @@ struct HistoryModel {
     _ device: Int, _ writes: [Cell: Content], erased: Set<Int> = [], undone: Int? = nil, time: Int? = nil
   ) -> Int {
     let number = operations.count
+    var log = logs[device]
+    log.isOfSettings = writes.keys.contains { kinds[$0.record] == .setting }
+    let heads = Dictionary(grouping: held[device]) { operations[$0].log }.compactMap { $0.value.max() }
     operations.append(
       Operation(
-        device: device, past: held[device], writes: writes, erased: erased, undone: undone, time: time))
+        device: device, log: log, heads: heads, past: held[device], writes: writes, erased: erased,
+        undone: undone, time: time))
     held[device].insert(number)
     return number
   }
 
   /// Whether an operation is in the lane of settings, which all devices exchange.
   func isSetting(_ number: Int) -> Bool {
-    operations[number].writes.keys.contains { kinds[$0.record] == .setting }
+    operations[number].log.isOfSettings
   }
 
   /// Lets devices exchange what they hold: settings among all of them, records among some.

@@ -31,7 +31,7 @@ extension HistoryRun {
   /// Restores a backup of this or another device: here, or in an empty home, where it can only be read.
   mutating func restoreBackup(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let backup = pick(backups.suffix(4), choices[0]) else { return nil }
-    if choices[1] % 3 == 0 || restores[device] == Self.restoresMax {
+    if choices[1] % 3 == 0 || model.logs[device].restores == Self.restoresMax {
       try await checkElsewhere(backup)
       return "reads backup \(backup.number) on another machine"
     }
@@ -40,7 +40,7 @@ extension HistoryRun {
     try await restore(backup, node(device).home, name)
     try await circle.reopen(name)
     model.restore(backup, device)
-    restores[device] += 1
+    model.logs[device].restores += 1
     copies[device] = nil
     return "restores backup \(backup.number) of \(Self.names[backup.device])"
   }
@@ -69,6 +69,8 @@ extension HistoryRun {
     let node = try Node(home: home.home, wall: { clock.wall() })
     var then = model
     then.files[backup.device] = []
+    // Nothing there knows of a revocation that came later.
+    then.excluded = []
     then.restore(backup, backup.device)
     do {
       try await check(node, as: backup.device, in: then, "the restored backup")
@@ -85,7 +87,7 @@ extension HistoryRun {
 extension HistoryModel {
   /// Puts a device back to what it held when a backup was written. It uses files of the store that is replaced.
   mutating func restore(_ backup: HistoryRun.Backup, _ device: Int) {
-    held[device] = backup.held
+    held[device] = backup.held.subtracting(excluded)
     files[device].formUnion(backup.files)
     uncertainFiles[device].formUnion(backup.uncertainFiles)
     uncertainFiles[device].subtract(files[device])

@@ -8,8 +8,8 @@ import WaymarkTesting
 extension HistoryRun {
   /// Makes the records of a device and another one equal to those of the other one, or the other way round.
   mutating func override(_ device: Int, _ choices: [Int]) async throws -> String? {
-    let peers = devices.indices.filter { $0 != device && isSyncing[$0] }
-    guard let peer = pick(peers, choices[0]) else { return nil }
+    let peers = devices.indices.filter { $0 != device && isSyncing[$0] && hasPremium($0) }
+    guard hasPremium(device), let peer = pick(peers, choices[0]) else { return nil }
     let isMirror = choices[1] % 2 == 0
     // Records that are exchanged before sync is off are not overridden.
     connected = []

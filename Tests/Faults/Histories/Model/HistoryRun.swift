@@ -45,6 +45,10 @@ package struct HistoryRun {
   /// The ids of the model's operations; nil for an operation that the library does not name.
   var operations: [OperationID?] = []
   var devices: [DeviceKey] = []
+  /// The devices of all keys, those that were revoked included.
+  var keys: [DeviceKey: Int] = [:]
+  /// When premium ends, according to the entitlements that each device has.
+  var premiumEnds: [Date]
   var isSyncing: [Bool]
   /// A copy of a record that a device's app has read and not saved yet.
   var copies: [Int: Copy] = [:]
@@ -53,8 +57,6 @@ package struct HistoryRun {
   var backups: [Backup] = []
   /// The devices that stay connected until the next ones meet, and exchange each step at once.
   var connected: [Int] = []
-  /// How often each device was restored from a backup.
-  var restores: [Int]
   /// A folder for backups.
   let folder: URL
   /// What each step did, for people.
@@ -62,13 +64,19 @@ package struct HistoryRun {
 
   private init(_ count: Int) async throws {
     let names = Self.names.prefix(count)
-    circle = try await TestCircle(names: Array(names), storage: .directories)
+    let clock = VirtualClock()
+    let premiumEnd = clock.now.addingTimeInterval(Self.premiumSeconds)
+    circle = try await TestCircle(
+      names: Array(names), until: premiumEnd, storage: .directories, clock: clock)
+    premiumEnds = Array(repeating: premiumEnd, count: count)
     model = HistoryModel(devices: count)
     isSyncing = Array(repeating: true, count: count)
-    restores = Array(repeating: 0, count: count)
     folder = FileManager.default.temporaryDirectory.appending(path: "histories-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    for name in names { devices.append(try await circle[name].status().device) }
+    for (index, name) in names.enumerated() {
+      devices.append(try await circle[name].status().device)
+      keys[devices[index]] = index
+    }
     await partition([])
   }
 
@@ -97,19 +105,22 @@ package struct HistoryRun {
 
   /// Lets only the given devices reach each other.
   func partition(_ together: [Int]) async {
-    for one in devices.indices {
-      for other in devices.indices where one < other {
-        let isTogether = together.contains(one) && together.contains(other)
-        let (first, second) = (Self.names[one], Self.names[other])
-        if isTogether { await circle.connect(first, second) } else { await circle.disconnect(first, second) }
-      }
+    let pairs = devices.indices.flatMap { one in devices.indices.filter { one < $0 }.map { (one, $0) } }
+    let isTogether = { (pair: (Int, Int)) in together.contains(pair.0) && together.contains(pair.1) }
+    // Nothing passes on what it gets to a device that it is about to leave.
+    for pair in pairs where !isTogether(pair) {
+      await circle.disconnect(Self.names[pair.0], Self.names[pair.1])
+    }
+    for pair in pairs where isTogether(pair) {
+      await circle.connect(Self.names[pair.0], Self.names[pair.1])
     }
   }
 
   // MARK: Steps
 
   mutating func perform(_ step: HistoryStep) async throws {
-    let device = step.device % devices.count
+    let device = step.action == .renew ? 0 : step.device % devices.count
+    try await passEnds()
     let name = Self.names[device]
     var text: String?
     switch step.action {
@@ -137,6 +148,8 @@ package struct HistoryRun {
     case .reopen:
       try await circle.reopen(name)
       text = "opens its node again"
+    case .readmit: text = try await readmit(device)
+    case .renew: text = try await renew()
     case .wait:
       try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
       text = nil
@@ -476,6 +489,10 @@ package struct HistoryRun {
   mutating func sync(_ device: Int) async throws -> String? {
     if isSyncing[device] {
       try await node(device).turnSyncOff()
+    } else if !hasPremium(device) {
+      let node = node(device)
+      try await expectRefusal(.entitlementExpired) { try await node.turnSyncOn(isConfirmed: true) }
+      return "can't turn sync on"
     } else {
       try await node(device).turnSyncOn(isConfirmed: true)
     }
@@ -509,7 +526,8 @@ package struct HistoryRun {
   /// Waits until connected devices have exchanged everything, and compares all of them with the model.
   mutating func settle(_ together: [Int]) async throws {
     try await circle.settle()
-    let syncing = together.filter { isSyncing[$0] }
+    shareEntitlements(together)
+    let syncing = together.filter { isSyncing[$0] && hasPremium($0) }
     try await waitForFiles(syncing)
     model.meet(together, records: syncing)
     model.exchangeFiles(syncing)
@@ -519,6 +537,8 @@ package struct HistoryRun {
   // MARK: The end
 
   mutating func end() async throws {
+    _ = try await renew()
+    try await exchange(Array(devices.indices))
     for device in devices.indices where !isSyncing[device] { _ = try await sync(device) }
     try await exchange(Array(devices.indices))
     for device in devices.indices {
@@ -557,7 +577,7 @@ package struct HistoryRun {
     let view = HistoryView(ids)
     let expected = view.lines(of: model, device, settings, words: Self.words)
     let found = try await view.lines(
-      of: node, devices: devices, settings: settings.keys.sorted(), words: Self.words,
+      of: node, devices: keys, settings: settings.keys.sorted(), words: Self.words,
       uncertain: model.uncertainFiles[device])
     if let text = HistoryView.difference(expected, found, "model", name) { throw Difference(text) }
   }

@@ -95,7 +95,7 @@ struct HistoryView {
   // MARK: A node
 
   func lines(
-    of node: Node, devices: [DeviceKey], settings: [String], words: [String],
+    of node: Node, devices: [DeviceKey: Int], settings: [String], words: [String],
     uncertain: Set<String> = []
   ) async throws -> [String] {
     var lines = try await records(of: node, uncertain: uncertain)
@@ -112,7 +112,7 @@ struct HistoryView {
       lines.append(trash(line(deleted.record), deleted.hiddenBy))
     }
     for conflict in try await node.conflicts() where Self.isCompared(conflict) {
-      let losers = conflict.losers.compactMap { devices.firstIndex(of: $0.device) }.sorted()
+      let losers = conflict.losers.compactMap { devices[$0.device] }.sorted()
       lines.append(
         "conflict of \(number(conflict.record)) \(Self.field(conflict) ?? "–") \(conflict.reason.rawValue), lost by \(losers)"
       )

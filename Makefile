@@ -226,8 +226,8 @@ fault-partitions: release ## cut and restore the links between five nodes | ROUN
 fault-sync: release ## run on a disk that fails to sync | CYCLES=… SEED=…
 	@$(FAULTS) sync $(or $(CYCLES),100) $(SEED)
 
-consistency: release ## judge what clients are told during faults (needs root) | MINUTES=3 SEED=… REPORT=yes (writes it into Tests/REPORT.md)
-	@WAYMARK=$(CURDIR)/.build/release/waymark Tests/Faults/Consistency/run $(or $(MINUTES),3) $(SEED) $(if $(REPORT),--report)
+consistency: release ## judge what clients are told during faults (needs root) | MINUTES=3 SEED=… REPORT=yes (writes it into Tests/REPORT.md) OLDER=a commit from which nodes are upgraded
+	@OLDER=$(OLDER) WAYMARK=$(CURDIR)/.build/release/waymark Tests/Faults/Consistency/run $(or $(MINUTES),3) $(SEED) $(if $(REPORT),--report)
 
 ##@ See it work
 

@@ -4,12 +4,14 @@
 
 Each node is a process with a network, a disk and a clock of its own. In each round, clients work undisturbed for a while;
 then faults begin and end, several at a time; then the time is measured until all nodes have what was confirmed before. At
-the end all nodes must hold the same. `--history` keeps the recorded history in a file, for checker.py; `--report` writes
+the end all nodes must hold the same. With an older build in WAYMARK_OLDER, all nodes begin with it and all but one are
+upgraded during the run. `--history` keeps the recorded history in a file, for checker.py; `--report` writes
 the result and its pictures into Tests/REPORT.md.
 """
 
 import argparse
 import datetime
+import os
 import pathlib
 import random
 import secrets
@@ -20,7 +22,7 @@ import time
 
 import checker
 import workload
-from faults import FaultyDevice, Faults, build_clock, faulty_circle
+from faults import OLDER, FaultyDevice, Faults, build_clock, faulty_circle
 from figures import WIDTH, Figures
 from history import WRITE, History
 from networks import begin, lay_wires
@@ -141,11 +143,15 @@ class Run:
         return self.history
 
 
+def version(program):
+    return subprocess.run([program, "version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
+
+
 def build():
-    """The version of the program, and how it was built."""
-    version = subprocess.run([BINARY, "version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
+    """The version of the program, how it was built, and the older version that is upgraded to it."""
     kind = "release" if "release" in str(pathlib.Path(BINARY).parent) else "debug"
-    return f"{version}, {kind} build"
+    older = f", upgraded from {os.environ.get('WAYMARK_OLDER_COMMIT') or version(OLDER)}" if OLDER else ""
+    return f"{version(BINARY)}, {kind} build{older}"
 
 
 def say(lines):

@@ -1,4 +1,4 @@
-"""Faults of the nodes of one circle: kills, pauses, cut links, shifted clocks, full disks.
+"""Faults of the nodes of one circle: kills, pauses, cut links, shifted clocks, full disks, upgrades.
 
 Each fault begins, lasts a while and ends; faults of different kinds and nodes overlap. They are recorded as events.
 """
@@ -14,12 +14,15 @@ import threading
 import time
 
 from networks import NAMES, InNetwork, inside, system
+from node import BINARY
 from stage import Circle
 
 # Ahead: within the drift that nodes tolerate (ten minutes), so that no change has to wait until the time has come. Behind:
 # any amount; the node then keeps newer changes of others until its clock is right again.
 SHIFTS = (30, 240, 540, -45, -590, -3_600, -86_400)
 NO_ONE = "02:00:00:00:00:01"
+# An older build, with which all nodes begin; they are upgraded one by one.
+OLDER = os.environ.get("WAYMARK_OLDER")
 
 
 def build_clock(folder):
@@ -40,12 +43,19 @@ class FaultyDevice(InNetwork):
 
     def __init__(self, folder, name):
         super().__init__(folder, name)
+        self.is_older = OLDER is not None
+        if self.is_older:
+            self.use(OLDER)
         self.home.mkdir(mode=0o700)
         self.room("512m", "mount", "-t", "tmpfs", "tmpfs")
         self.clock = folder / f"{name}.clock"
         self.clock.write_text("0\n")
         if self.library is not None:
             self.extra = {"LD_PRELOAD": str(self.library), "CLOCK_FILE": str(self.clock)}
+
+    def upgrade(self):
+        self.use(BINARY)
+        self.is_older = False
 
     def room(self, size, *words):
         options = "mode=0700,size=" + size
@@ -102,18 +112,24 @@ class Faults:
         self.kinds = ["kill", "kill", "pause", "cut", "cut", "one way", "full disk"]
         if FaultyDevice.library is not None:
             self.kinds += ["clock", "clock"]
+        if OLDER is not None:
+            self.kinds.append("upgrade")
 
     def begin(self):
         """Starts one fault that is not under way yet, in a thread."""
         kind, node = self.rng.choice(self.kinds), self.rng.choice(self.nodes)
-        # A process is either killed or paused; other kinds may meet at a node.
-        part = (node.name, "process" if kind in ("kill", "pause") else "link" if kind in ("cut", "one way") else kind)
+        # A process is either killed, paused or upgraded; other kinds may meet at a node.
+        part = (node.name, "process" if kind in ("kill", "pause", "upgrade")
+                else "link" if kind in ("cut", "one way") else kind)
         if part in self.busy:
+            return
+        # One node keeps the older build, so that the builds meet until the end.
+        if kind == "upgrade" and (not node.is_older or sum(each.is_older for each in self.nodes) == 1):
             return
         self.busy.add(part)
         self.counts[kind] += 1
         seconds = self.rng.uniform(0.1, 2) if kind == "kill" else self.rng.uniform(0.5, 6)
-        more = {"cut": (), "kill": (), "pause": (), "full disk": (), "clock": (self.rng.choice(SHIFTS),),
+        more = {"cut": (), "kill": (), "pause": (), "upgrade": (), "full disk": (), "clock": (self.rng.choice(SHIFTS),),
                 "one way": (self.rng.choice([each for each in self.nodes if each is not node]),)}[kind]
 
         def work():
@@ -149,6 +165,13 @@ class Faults:
     def kill(self, node):
         node.end(signal.SIGKILL)
         yield
+        node.start()
+
+    @contextlib.contextmanager
+    def upgrade(self, node):
+        node.end(signal.SIGKILL)
+        yield
+        node.upgrade()
         node.start()
 
     @contextlib.contextmanager

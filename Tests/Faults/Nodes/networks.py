@@ -1,6 +1,7 @@
 """Separate networks for the devices of one run, in a namespace that ends with the run."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -45,10 +46,17 @@ class InNetwork(Device):
         self.number = NAMES.index(name) + 1
         self.host = f"10.77.0.{self.number}"
         self.address = f"{self.host}:7433"
-        program = folder / f"{name}-program"
-        program.write_text(f'#!/bin/sh\nexec ip netns exec {name} {BINARY} "$@"\n')
-        program.chmod(0o755)
-        self.binary = str(program)
+        self.binary = str(folder / f"{name}-program")
+        self.use(BINARY)
+
+    def use(self, program):
+        """Runs another build from the next process on."""
+        path = pathlib.Path(self.binary)
+        # Renamed, because the file may be being executed.
+        new = path.with_suffix(".new")
+        new.write_text(f'#!/bin/sh\nexec ip netns exec {self.name} {program} "$@"\n')
+        new.chmod(0o755)
+        new.rename(path)
 
     @property
     def environment(self):

@@ -322,8 +322,8 @@ let package = Package(
     .target(
       name: "Histories",
       dependencies: [
-        "Enrolment", "JSONDocument", "Reasons", "Waymark", "WaymarkKinds", "WaymarkCare", "WaymarkFiles",
-        "WaymarkTesting", "Wire",
+        "Enrolment", "JSONDocument", "Reasons", "SQLite", "Waymark", "WaymarkKinds", "WaymarkCare",
+        "WaymarkFiles", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Histories/Model", swiftSettings: common),
     .executableTarget(
       name: "HistoryRunner", dependencies: ["Histories", "JSONDocument"],

@@ -38,12 +38,18 @@ package struct BackupWriter {
   private let about: BackupAbout
   /// Formats damaged change sets as a list in text.
   private let list: ([DamagedSet]) -> String
+  /// Receives the damaged change sets that a backup met.
+  private let noteDamage: ([DamagedSet]) -> Void
 
-  package init(_ home: Home, _ store: Store, _ about: BackupAbout, list: @escaping ([DamagedSet]) -> String) {
+  package init(
+    _ home: Home, _ store: Store, _ about: BackupAbout, list: @escaping ([DamagedSet]) -> String,
+    noteDamage: @escaping ([DamagedSet]) -> Void
+  ) {
     self.home = home
     self.store = store
     self.about = about
     self.list = list
+    self.noteDamage = noteDamage
   }
 
   /// Writes a backup to the given path.
@@ -98,16 +104,20 @@ package struct BackupWriter {
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) async throws -> BackupSummary {
     do {
-      switch try home.storage.backUp(
+      let work = try home.storage.backUp(
         store, to: path, about, overwrites: overwrites, allowsDamage: allowsDamage, holdsFiles: holdsFiles,
         progress: progress)
-      {
-      case .done(let summary): return summary
-      case .elsewhere(let work): return try await offNode(work)
-      }
+      let summary =
+        switch work {
+        case .done(let summary): summary
+        case .elsewhere(let work): try await offNode(work)
+        }
+      noteDamage(summary.damaged)
+      return summary
     } catch let error as BackupTargetError {
       throw WaymarkError.backupTarget(path, error)
     } catch let error as BackupDamageError {
+      noteDamage(error.damaged)
       throw WaymarkError.needsYes(
         "Write a backup without \(plural(error.damaged.count, "change set")) damaged on disk "
           + "(\(list(error.damaged)))?",

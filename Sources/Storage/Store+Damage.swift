@@ -121,11 +121,9 @@ extension Store {
   /// are removed again.
   func replace(_ damaged: DamagedSet, by set: VerifiedChangeSet, _ report: inout CommitReport) throws {
     guard let branch = try logs.branch(of: set.id, damaged.log, damaged.sequence),
-      let stretch = logs.path(branch.number, through: damaged.sequence).first,
-      let number = try logs.number(stretch.branch, damaged.sequence)
+      let number = try logs.number(branch.number, damaged.sequence)
     else { return }
-    let isNewest = branch.number == stretch.branch && branch.sequence == damaged.sequence
-    if isNewest { try logs.complete(branch, logBytes: set.logBytes) }
+    if branch.sequence == damaged.sequence { try logs.complete(branch, logBytes: set.logBytes) }
     let sql = """
       UPDATE change_sets SET log_bytes = ?2, (\(RawChangeSet.columns)) = (?3, ?4, ?5, ?6) WHERE number = ?1
       """
@@ -241,5 +239,15 @@ extension Store {
     for number in damaged { try noteDamaged(number) }
     stretch.damaged = damaged.count
     return stretch
+  }
+
+  /// Reads sets again that another reader of the database has found damaged, and remembers those that are.
+  package func checkAgain(_ sets: [DamagedSet]) throws {
+    for set in sets {
+      guard let branch = try logs.branch(of: set.id, set.log, set.sequence),
+        let number = try logs.number(branch.number, set.sequence)
+      else { continue }
+      _ = try check(after: number - 1, setsMax: 1, bytesMax: .max)
+    }
   }
 }

@@ -2,6 +2,7 @@ import Backups
 import Engine
 package import Enrolment
 import Home
+import LogStorage
 import Membership
 import Storage
 import Wire
@@ -27,7 +28,15 @@ extension NodeCore {
         try BackupAbout(
           of: identity.device, called: connections.member?.name ?? connections.waiting?.name ?? "",
           at: wall(), store.meta),
-        list: names.list)
+        list: names.list, noteDamage: requestDamaged)
     }
+  }
+
+  /// Requests intact copies of sets that a backup has found damaged.
+  private func requestDamaged(_ sets: [DamagedSet]) {
+    guard !sets.isEmpty, (try? checkOpen()) != nil else { return }
+    // If reading fails, the background check finds the damage within a day.
+    try? store.checkAgain(sets)
+    loop.turn { $0.repair(now: loop.time) }
   }
 }

@@ -53,6 +53,13 @@ struct HistoryTests {
         ["readmit", 2, [83, 542, 537, 984]],
       ]
     ),
+    (
+      "a backup finds a damaged change set, and a peer has it",
+      [
+        ["move", 2, [43, 443, 105, 409]], ["meet", 2, [7, 374, 470, 868]],
+        ["damage", 0, [876, 879, 986, 839]],
+      ]
+    ),
   ]
 
   @Test(arguments: found) func `a history that differed once is equal to the model`(

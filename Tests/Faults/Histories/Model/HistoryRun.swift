@@ -150,6 +150,7 @@ package struct HistoryRun {
       text = "opens its node again"
     case .readmit: text = try await readmit(device)
     case .renew: text = try await renew()
+    case .damage: text = try await damage(device, step.choices)
     case .wait:
       try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
       text = nil

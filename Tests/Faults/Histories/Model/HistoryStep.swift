@@ -8,7 +8,7 @@ package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
     case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, attach, eraseData,
       export,
-      `import`, override, backup, restoreBackup, connect, meet, sync, reopen, wait, readmit, renew
+      `import`, override, backup, restoreBackup, connect, meet, sync, reopen, wait, readmit, renew, damage
   }
 
   package var action: Action
@@ -24,7 +24,7 @@ package struct HistoryStep: Hashable, Sendable {
       case .copy, .delete, .undo: 3
       case .resolve, .restore, .move, .connect, .import, .attach: 2
       case .backup, .restoreBackup, .erase, .eraseData, .setting, .profile, .export, .override, .sync,
-        .reopen, .wait, .readmit, .renew:
+        .reopen, .wait, .readmit, .renew, .damage:
         1
       }
     return Array(repeating: action, count: weight)

@@ -7,14 +7,31 @@ struct Expectation {
   private let world: SignedWorld
   private let log: LogOracle
   private let sets: Mask
+  /// The devices whose logs a delivered statement may end.
+  private let ends: Set<Actor>
 
-  /// - Parameters:
-  ///   - sets: the sets that the node holds or peers can send.
-  ///   - absent: the slots without values in the node's log.
-  init(_ world: SignedWorld, sets: Mask, statements: Mask, isLate: Bool, absent: [Mask]) {
-    (self.world, self.sets) = (world, sets)
-    let circle = MembershipOracle(world.script, statements)
-    log = LogOracle(world.ancestry, circle, offered: sets, late: isLate ? 0 : world.late)
+  /// What an expectation follows from.
+  struct Given: Hashable {
+    /// The sets that the node holds or peers can send.
+    var sets: Mask
+    var delivered: Delivered
+    /// The slots without values in the node's log.
+    var absent: [Mask]
+  }
+
+  init(_ world: SignedWorld, _ given: Given) {
+    let (delivered, absent) = (given.delivered, given.absent)
+    (self.world, sets) = (world, delivered.sets)
+    let circle = MembershipOracle(world.script, delivered.statements)
+    ends = Set(
+      delivered.statements.positions.compactMap { position in
+        switch world.script.statements[position] {
+        case .revocation(_, let device, _, _), .logCut(let device, _), .branchProof(let device, _): device
+        case .certificate: nil
+        }
+      })
+    log = LogOracle(
+      world.ancestry, circle, offered: given.sets, late: delivered.isLate ? 0 : world.late)
     let records = RecordOracle(world, log, absent: absent)
     let members = Actor.devices.map { actor in
       if circle.isRevoked(actor) { return "\(actor) is revoked" }
@@ -22,7 +39,8 @@ struct Expectation {
       return "\(actor) is \(circle.admins.contains(actor) ? "an admin" : "a member")"
     }
     lines =
-      members + [Self.statements(world.script, statements)] + Self.heads(world, log) + records.lines
+      members + [Self.statements(world.script, delivered.statements)] + Self.heads(world, log)
+      + records.lines + [Self.missing(world, log, records, absent)]
   }
 
   /// Five statements are held from the beginning: the genesis, and for the reader and the courier a certificate and an
@@ -48,13 +66,25 @@ struct Expectation {
     ]
   }
 
+  /// The absent values of folded sets that no erase explains. The node asks peers for them.
+  private static func missing(
+    _ world: SignedWorld, _ log: LogOracle, _ records: RecordOracle, _ absent: [Mask]
+  ) -> String {
+    let slots = log.folded.positions.flatMap { set in
+      let trips = world.script.sets[set].entries.filter { !$0.fields.isEmpty }.map(\.trip)
+      return absent[set].positions.filter { !records.isErased(set, trips[$0]) }.map { "\(set).\($0)" }
+    }
+    return "missing values: \(slots.joined(separator: " "))"
+  }
+
   // MARK: What may differ
 
   /// Everything about an observation that the protocol does not permit; nil if there is nothing.
   func difference(from observed: Observation) -> String? {
     if observed.lines != lines {
       let (seen, expected) = (Set(observed.lines), Set(lines))
-      return "observed \(seen.subtracting(expected).sorted()), expected \(expected.subtracting(seen).sorted())"
+      return
+        "observed \(seen.subtracting(expected).sorted()), expected \(expected.subtracting(seen).sorted())"
     }
     if observed.stored != log.stored {
       return "observed sets \(observed.stored.positions), expected \(log.stored.positions)"
@@ -68,23 +98,45 @@ struct Expectation {
       for entry in world.script.sets[set].entries where !entry.fields.isEmpty {
         let isAbsent = observed.absent[set].has(slot)
         slot += 1
-        if !isAbsent, isErased(set, entry.trip) { return "set \(set) still has an erased value" }
-        if isAbsent, !mayBeErased(set, entry.trip) { return "set \(set) has lost a value" }
+        if !isAbsent, isErased(set, entry.trip, isStored: observed.stored.has(set)) {
+          return "set \(set) still has an erased value"
+        }
+        if isAbsent, !hasSeen(set, erasing: entry.trip, sets), !isOlder(set, erasing: entry.trip) {
+          return "set \(set) has lost a value"
+        }
       }
     }
     return nil
   }
 
-  private func isErased(_ set: Int, _ trip: Int) -> Bool {
-    RecordOracle(world, log, absent: []).isErased(set, trip)
+  /// Whether a folded erase has taken what a set wrote. A quarantined set is in no past, so what the author of the erase
+  /// had seen decides.
+  private func isErased(_ set: Int, _ trip: Int, isStored: Bool) -> Bool {
+    guard isStored else { return hasSeen(set, erasing: trip, log.folded) }
+    return log.folded.positions.contains { other in
+      other != set && RecordOracle.erases(world.script.sets[other], trip) && log.seen[other].has(set)
+    }
   }
 
-  /// Whether an erase has seen a set, as far as its author says. Values stay erased if a cut excludes the erase later.
-  private func mayBeErased(_ set: Int, _ trip: Int) -> Bool {
-    sets.positions.contains { other in
-      let seen = world.ancestry.paths[other].positions.flatMap { world.ancestry.dependencies[$0].positions }
-        .reduce(world.ancestry.paths[other]) { $0 | world.ancestry.paths[$1] }
-      return other != set && seen.has(set) && RecordOracle.erases(world.script.sets[other], trip)
+  /// Whether the author of an erase had seen a set. Values stay erased if a cut excludes the erase later.
+  private func hasSeen(_ set: Int, erasing trip: Int, _ erases: Mask) -> Bool {
+    erases.positions.contains { other in
+      guard other != set, RecordOracle.erases(world.script.sets[other], trip) else { return false }
+      let dependencies = world.ancestry.paths[other].positions.map { world.ancestry.dependencies[$0] }
+      let seen = dependencies.flatMap(\.positions).reduce(world.ancestry.paths[other]) {
+        $0 | world.ancestry.paths[$1]
+      }
+      return seen.has(set)
+    }
+  }
+
+  /// Whether an excluded set is older than an erase. Sources/store.md, "Erased values": such a set loses its values, even
+  /// if the author of the erase had not seen it. If it folds later, the values are missing, and peers are asked.
+  private func isOlder(_ set: Int, erasing trip: Int) -> Bool {
+    guard ends.contains(world.ancestry.logs[set].device) else { return false }
+    return sets.positions.contains { other in
+      RecordOracle.erases(world.script.sets[other], trip)
+        && world.sets[set].header.clock < world.sets[other].header.clock
     }
   }
 

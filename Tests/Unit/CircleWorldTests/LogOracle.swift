@@ -55,7 +55,9 @@ struct LogOracle {
   private func cutsInEffect(_ log: WorldLog) -> [Mask] { cuts(log).filter { $0 & ~placed == 0 } }
 
   /// Whether a set is a tip of a cut or an ancestor of one.
-  private func leads(_ set: Int, to cut: Mask) -> Bool { cut.positions.contains { ancestry.paths[$0].has(set) } }
+  private func leads(_ set: Int, to cut: Mask) -> Bool {
+    cut.positions.contains { ancestry.paths[$0].has(set) }
+  }
 
   private func isExcluded(_ set: Int) -> Bool {
     isBeyondLine(set) || cutsInEffect(ancestry.logs[set]).contains { !leads(set, to: $0) }

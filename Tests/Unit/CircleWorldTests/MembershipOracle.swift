@@ -58,7 +58,9 @@ struct MembershipOracle {
   func isVoid(_ position: Int) -> Bool {
     let signer = script.statements[position].signer
     return counted.positions.contains { revocation in
-      guard case .revocation(_, let device, _, let valid) = script.statements[revocation] else { return false }
+      guard case .revocation(_, let device, _, let valid) = script.statements[revocation] else {
+        return false
+      }
       return device == signer && !valid.contains(position)
     }
   }

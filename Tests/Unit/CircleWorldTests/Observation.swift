@@ -35,10 +35,25 @@ struct Observation {
     provenForks = Set(evaluation.forkProofs.map(\.log))
     lines =
       try Self.members(evaluation) + Self.statements(node) + Self.heads(node, world)
-      + Self.rows(store, world) + Self.conflicts(store, world) + [Self.totals(store)]
+      + Self.rows(store, world) + Self.conflicts(store, world)
+      + [Self.totals(store), Self.missing(store, world)]
     hidden =
-      try "\(quarantined) \(absent) \(store.logs.toleratedGaps().sorted()) "
-      + "\(provenForks.count) \(MetaTable.bytes("cuts", store.connection) ?? [])"
+      try "\(quarantined) \(absent) \(store.logs.toleratedGaps().count) \(provenForks.count) "
+      + String(decoding: MetaTable.bytes("cuts", store.connection) ?? [], as: UTF8.self)
+  }
+
+  /// The sets that a node stores.
+  static func stored(_ node: Node, _ world: SignedWorld) throws -> Mask {
+    try node.store.connection.with("SELECT id FROM change_sets") { row in
+      var found: Mask = 0
+      while try row.step() {
+        guard let id = ChangeSetID(bytes: row.bytes(0)), let position = world.positions[id] else {
+          throw UnexpectedSet()
+        }
+        found = found.with(position)
+      }
+      return found
+    }
   }
 
   /// Reads the sets of a table, and notes which slots have no value.
@@ -63,9 +78,8 @@ struct Observation {
   // MARK: Circle
 
   private static func members(_ evaluation: Evaluation) -> [String] {
-    Actor.devices.map { actor in
-      let device = DeviceKey(SignedWorld.key(actor))
-      return switch evaluation.status(of: device) {
+    SignedWorld.devices.map { actor, device in
+      switch evaluation.status(of: device) {
       case .member(let member): "\(actor) is \(member.role == .admin ? "an admin" : "a member")"
       case .revoked: "\(actor) is revoked"
       case .unknown: "\(actor) is unknown"
@@ -75,9 +89,12 @@ struct Observation {
 
   private static func statements(_ node: Node) throws -> [String] {
     let circle = node.replicator.circle
-    let kept = circle.statements(notIn: []).filter { if case .forkProof = $0.content { false } else { true } }
-    let isSaved = try Set(node.store.statements()) == Set(circle.statements(notIn: []).map(\.bytes))
-    return ["\(kept.count) statements, \(isSaved ? "all" : "not all") stored, \(node.isConnected ? "connected" : "not connected")"]
+    let isSaved = try node.store.statements() == circle.statements(notIn: []).map(\.bytes)
+    let others = circle.count - circle.evaluation.forkProofs.count
+    return [
+      "\(others) statements, \(isSaved ? "all" : "not all") stored, "
+        + (node.isConnected ? "connected" : "not connected")
+    ]
   }
 
   // MARK: Logs
@@ -88,14 +105,15 @@ struct Observation {
     let state = node.replicator.replica.records
     let isSame = state.heads.sorted == heads && state.digest == store.digest(.records)
     let log = LogKey(
-      device: DeviceKey(Family.key(Node.reader)), incarnation: node.replicator.incarnation, lane: .records)
+      device: node.replicator.device, incarnation: node.replicator.incarnation, lane: .records)
     let position = try store.authorPosition(circle: SignedWorld.family.circle, log: log)
     let unseen = position.unseen.map { "\(world.positions[$0.id] ?? -1)" }.sorted()
-    return heads.map { "head \(world.positions[$0.id] ?? -1) folded through \($0.foldedSequence)" }.sorted() + [
-      "to declare: \(unseen.joined(separator: " "))",
-      "newest clock \(position.clock.raw) \(node.replicator.replica.newestForeignClock.raw), "
-        + (isSame ? "announced" : "not announced"),
-    ]
+    return heads.map { "head \(world.positions[$0.id] ?? -1) folded through \($0.foldedSequence)" }.sorted()
+      + [
+        "to declare: \(unseen.joined(separator: " "))",
+        "newest clock \(position.clock.raw) \(node.replicator.replica.newestForeignClock.raw), "
+          + (isSame ? "announced" : "not announced"),
+      ]
   }
 
   // MARK: Records
@@ -136,6 +154,14 @@ struct Observation {
       }
       return "conflict trip \(trip) \(conflict.field ?? 0): \(text(shown)) by \(winner), not \(texts)"
     }.sorted()
+  }
+
+  private static func missing(_ store: Store, _ world: SignedWorld) throws -> String {
+    let slots = try store.missingValues(after: 0, max: 100).flatMap { missing in
+      missing.set.slots.map { (world.positions[missing.set.id] ?? -1, $0) }
+    }
+    let texts = slots.sorted { $0 < $1 }.map { "\($0).\($1)" }
+    return "missing values: \(texts.joined(separator: " "))"
   }
 
   private static func totals(_ store: Store) throws -> String {

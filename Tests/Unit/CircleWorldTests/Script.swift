@@ -38,7 +38,15 @@ extension Mask {
 
   func has(_ position: Int) -> Bool { self >> Mask(position) & 1 == 1 }
   func with(_ position: Int) -> Mask { self | 1 << Mask(position) }
-  var positions: [Int] { (0..<Mask.bitWidth).filter(has) }
+
+  var positions: [Int] {
+    var (rest, found) = (self, [Int]())
+    while rest != 0 {
+      found.append(rest.trailingZeroBitCount)
+      rest &= rest - 1
+    }
+    return found
+  }
 }
 
 struct PlannedEntry {

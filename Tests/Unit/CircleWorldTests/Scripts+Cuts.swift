@@ -34,13 +34,13 @@ private struct TwoLogs {
 }
 
 /// The tip of a kept log at one of its sets; none for 0.
-private func tip(_ count: Int) -> [Int] { count > 0 ? [count - 1] : [] }
+func tip(_ count: Int) -> [Int] { count > 0 ? [count - 1] : [] }
 
 extension Script {
   /// Two revocations of Bob, by the root key and by Alice, each with its own cut.
   static let cuts: [Script] = TwoLogs.all.flatMap { logs in
     (0...3).flatMap { one in
-      (0...3).map { other in
+      (one...3).map { other in
         Script(
           name: "cuts at \(one) and \(other), \(logs.name)", sets: logs.sets,
           statements: [

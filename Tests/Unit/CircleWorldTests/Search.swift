@@ -69,6 +69,7 @@ struct Search {
   /// The shortest order that led to a difference, with the difference.
   private(set) var failure: (order: [Item], difference: String)?
   private var failures = 0
+  private var expectations: [Expectation.Given: Expectation] = [:]
 
   init(_ world: SignedWorld) { self.world = world }
 
@@ -77,7 +78,7 @@ struct Search {
     let node = try Node(disk.copy())
     for position in 0..<world.script.heldAtStart { node.receive(world.statements[position]) }
     let start = Delivered(statements: Mask(0..<world.script.heldAtStart))
-    try go(on: node, start, [])
+    try go(on: node, start, held: 0, [])
     var known: [Delivered: Double] = [:]
     counts.orders = orders(from: start, &known)
   }
@@ -114,7 +115,10 @@ struct Search {
 
   // MARK: Searching
 
-  private mutating func go(on node: Node, _ delivered: Delivered, _ order: [Item]) throws {
+  /// - Parameter held: the sets in the node's logs and in quarantine.
+  private mutating func go(
+    on node: Node, _ delivered: Delivered, held: Mask, _ order: [Item]
+  ) throws {
     let items = next(delivered)
     // Without this, the running process would always receive sets first.
     let turned = items.indices.map { items[($0 + order.count) % items.count] }
@@ -128,55 +132,56 @@ struct Search {
         guard let image else { return }
         current = try Node(image.copy(), isLate: delivered.isLate)
         counts.restarts += 1
-        if number == 1 { _ = try compare(current, delivered, order, held: nil, "after a restart") }
+        if number == 1 { _ = try compare(current, delivered, order, nil, "after a restart") }
       }
       running = nil
       let after = adding(item, to: delivered)
-      guard let hidden = try deliver(item, to: current, after, order + [item]) else { continue }
-      if visited.insert(State(delivered: after, hidden: hidden)).inserted {
+      guard let observed = try deliver(item, to: current, after, held: held, order + [item]) else { continue }
+      if visited.insert(State(delivered: after, hidden: observed.hidden)).inserted {
         counts.states += 1
-        try go(on: current, after, order + [item])
+        try go(on: current, after, held: observed.stored | observed.quarantined, order + [item])
       }
     }
   }
 
-  /// - Returns: the hidden part of the state; nil if the state is wrong.
+  /// - Returns: the state after that; nil if it is wrong.
   private mutating func deliver(
-    _ item: Item, to node: Node, _ delivered: Delivered, _ order: [Item]
-  ) throws -> String? {
+    _ item: Item, to node: Node, _ delivered: Delivered, held: Mask, _ order: [Item]
+  ) throws -> Observation? {
     counts.deliveries += 1
-    let before = try Observation(node, world)
     switch item {
     case .set: break
     case .statement(let position): node.receive(world.statements[position])
     case .time: node.letTimePass()
     }
-    let held = before.stored | before.quarantined
-    if case .set = item {} else if held != delivered.sets {
-      guard try compare(node, delivered, order, held: held, "before peers send sets") != nil else { return nil }
+    if case .set = item {
+    } else if held != delivered.sets {
+      let observed = try compare(node, delivered, order, held, "before peers send sets")
+      if observed == nil { return nil }
     }
     try offer(delivered.sets, to: node)
-    return try compare(node, delivered, order, held: nil, "in the end")?.hidden
+    return try compare(node, delivered, order, nil, "in the end")
   }
 
   /// Sends the sets that are not stored until no more of them are.
   private func offer(_ sets: Mask, to node: Node) throws {
-    var stored = try Observation(node, world).stored
+    var stored = try Observation.stored(node, world)
     while sets & ~stored != 0 {
       node.receive((sets & ~stored).positions.map { world.sets[$0] })
-      let now = try Observation(node, world).stored
+      let now = try Observation.stored(node, world)
       if now == stored { return }
       stored = now
     }
   }
 
   private mutating func compare(
-    _ node: Node, _ delivered: Delivered, _ order: [Item], held: Mask?, _ moment: String
+    _ node: Node, _ delivered: Delivered, _ order: [Item], _ held: Mask?, _ moment: String
   ) throws -> Observation? {
     let observed = try Observation(node, world)
-    let expected = Expectation(
-      world, sets: held ?? delivered.sets, statements: delivered.statements, isLate: delivered.isLate,
-      absent: observed.absent)
+    let given = Expectation.Given(
+      sets: held ?? delivered.sets, delivered: delivered, absent: observed.absent)
+    let expected = expectations[given] ?? Expectation(world, given)
+    expectations[given] = expected
     guard let difference = expected.difference(from: observed) else { return observed }
     failures += 1
     if failure.map({ order.count < $0.order.count }) ?? true { failure = (order, "\(moment): \(difference)") }

@@ -44,7 +44,15 @@ struct SignedWorld {
     self.statements = statements
   }
 
-  static func key(_ actor: Actor) -> SigningKey { Family.key(actor.rawValue) }
+  private static let keys = Dictionary(
+    uniqueKeysWithValues: Actor.allCases.map { ($0, Family.key($0.rawValue)) })
+
+  static let devices = Actor.devices.map { (actor: $0, key: DeviceKey(key($0))) }
+
+  static func key(_ actor: Actor) -> SigningKey {
+    guard let key = keys[actor] else { preconditionFailure("no key for \(actor)") }
+    return key
+  }
 
   static func key(_ log: WorldLog) -> LogKey {
     let random = Bytes16(UInt64(log.incarnation), UInt64(log.device.rawValue.utf8.first ?? 0))
@@ -81,9 +89,10 @@ struct SignedWorld {
     let position = AuthorPosition(
       circle: family.circle, log: log, sequence: previous?.header.sequence ?? 0, id: previous?.id,
       clock: clock, logBytes: previous?.logBytes ?? 0, unseen: unseen.sorted())
-    let keys = Actor.devices.first { DeviceKey(key($0)) == log.device }.map(key)
-    guard let keys else { preconditionFailure("a log of no device") }
-    var author = Author(position: position, key: keys, seed: { Bytes16(5, UInt64(number)) })
+    guard let device = devices.first(where: { $0.key == log.device })?.actor else {
+      preconditionFailure("a log of no device")
+    }
+    var author = Author(position: position, key: key(device), seed: { Bytes16(5, UInt64(number)) })
     let drafts = entries.map { entry in
       EntryDraft(entry.type, trip(entry.trip), entry.fields.map { ($0.key, .text($0.value)) })
     }

@@ -285,8 +285,8 @@ let package = Package(
     tests(
       "CircleWorldTests",
       [
-        "Engine", "Families", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables", "Records",
-        "Replication", "SQLite", "Sodium", "Storage", "VirtualDisk", "Wire",
+        "Engine", "Families", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables",
+        "Records", "Replication", "SQLite", "Sodium", "Storage", "VirtualDisk", "Wire",
       ]),
     tests(
       "CommandTests",

@@ -16,9 +16,8 @@ import Wire
 // Two orders that lead to the same delivered items must lead to the same lines, because both are compared with the same
 // expectation. Hidden parts may differ: whether a set was ever stored decides whether it is in quarantine.
 //
-// A delivered set is offered again after each further item, as a peer offers what the node lacks. A statement is
-// compared twice: before peers offer anything, when the node has only what it holds, in quarantine or in its logs, and
-// after that.
+// A delivered set is offered again after each further item, as a peer offers what the node lacks. So a state is compared
+// twice: before that, when the node has only the item and what it holds, in quarantine or in its logs, and after that.
 
 /// The items that were delivered.
 struct Delivered: Hashable {
@@ -149,14 +148,16 @@ struct Search {
     _ item: Item, to node: Node, _ delivered: Delivered, held: Mask, _ order: [Item]
   ) throws -> Observation? {
     counts.deliveries += 1
+    var held = held
     switch item {
-    case .set: break
+    case .set(let position):
+      held = held.with(position)
+      node.receive([world.sets[position]])
     case .statement(let position): node.receive(world.statements[position])
     case .time: node.letTimePass()
     }
-    if case .set = item {
-    } else if held != delivered.sets {
-      let observed = try compare(node, delivered, order, held, "before peers send sets")
+    if held != delivered.sets {
+      let observed = try compare(node, delivered, order, held, "before peers send more")
       if observed == nil { return nil }
     }
     try offer(delivered.sets, to: node)

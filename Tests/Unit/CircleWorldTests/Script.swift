@@ -22,7 +22,7 @@ import Wire
 //
 // The oracles share no rule with the program. They take only two things from the real bytes: the stamps of the sets,
 // because stamps depend on hashes, and which values are absent, because an erase that a cut excludes later may have
-// taken values already. `RecordOracle` checks that each absent value may be absent.
+// taken values already. `Expectation` checks that an erase explains each absent value.
 
 enum Actor: String, CaseIterable {
   case root, alice, bob, carol, dave

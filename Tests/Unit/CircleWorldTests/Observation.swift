@@ -42,9 +42,9 @@ struct Observation {
       + String(decoding: MetaTable.bytes("cuts", store.connection) ?? [], as: UTF8.self)
   }
 
-  /// The sets that a node stores.
-  static func stored(_ node: Node, _ world: SignedWorld) throws -> Mask {
-    try node.store.connection.with("SELECT id FROM change_sets") { row in
+  /// The sets that a node holds, in its logs or in quarantine.
+  static func held(_ node: Node, _ world: SignedWorld) throws -> Mask {
+    try node.store.connection.with("SELECT id FROM change_sets UNION SELECT id FROM quarantine") { row in
       var found: Mask = 0
       while try row.step() {
         guard let id = ChangeSetID(bytes: row.bytes(0)), let position = world.positions[id] else {

@@ -164,14 +164,15 @@ struct Search {
     return try compare(node, delivered, order, nil, "in the end")
   }
 
-  /// Sends the sets that are not stored until no more of them are.
+  /// Sends the sets that the node does not hold until it holds no more of them. Quarantined sets have to return by
+  /// themselves, because no peer may have kept them.
   private func offer(_ sets: Mask, to node: Node) throws {
-    var stored = try Observation.stored(node, world)
-    while sets & ~stored != 0 {
-      node.receive((sets & ~stored).positions.map { world.sets[$0] })
-      let now = try Observation.stored(node, world)
-      if now == stored { return }
-      stored = now
+    var held = try Observation.held(node, world)
+    while sets & ~held != 0 {
+      node.receive((sets & ~held).positions.map { world.sets[$0] })
+      let now = try Observation.held(node, world)
+      if now == held { return }
+      held = now
     }
   }
 

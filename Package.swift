@@ -283,6 +283,12 @@ let package = Package(
         "WaymarkCare", "WaymarkFiles", "Wire",
       ], path: "Tests/Tools/Bench", swiftSettings: common),
     tests(
+      "CircleWorldTests",
+      [
+        "Engine", "Families", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables",
+        "Records", "Replication", "SQLite", "Sodium", "Storage", "VirtualDisk", "Wire",
+      ]),
+    tests(
       "CommandTests",
       [
         "Console", "Control", "Exchange", "JSONDocument", "Model", "NodeOperations", "NodeRuntime",

@@ -12,7 +12,8 @@ import subprocess
 import threading
 import time
 
-FAILED = re.compile(r"✘ Test (.+?) (?:with .+? )?recorded an issue(.*)")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+FAILED = re.compile(r"✘ Test (\"[^\"]*\"|\S+?\(.*?\)) .*?recorded an issue")
 # The searches of all small worlds take minutes, and the others judge the sources or repeat what the histories do.
 EXHAUSTIVE = "SmallWorldTests|JournalWorldTests|StoreWorldTests|SimulationTests|TidyTests|FuzzTests|HistoriesTests"
 NODE = r"^(WaymarkTests|CommandTests)\."
@@ -63,6 +64,7 @@ class Detector:
             timer.start()
             failure, test = None, None
             for line in child.stdout:
+                line = COLOUR.sub("", line)
                 kept.write(line)
                 failure, test = self.failed(line)
                 if failure and (test is None or test not in known):

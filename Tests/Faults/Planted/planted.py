@@ -1,9 +1,11 @@
 """Builds the tree with all mistakes of Catalogue, and finds out which tests notice each of them.
 
-    run [NAME…] [--part 2/4] [--minutes 15] [--budget 1500] [--jobs 2] [--survivors] [--again] [--build] [--table]
+    run [NAME…] [--part 2/4] [--minutes 15] [--budget 1500] [--jobs 2] [--survivors] [--again]
+        [--build] [--no-build] [--table]
 
 The results are kept in the scratch folder, so a run continues where an earlier one was stopped. --survivors judges those
-again that nothing has found, --again all of them. --build only builds, and --table only prints what is known.
+again that nothing has found, --again all of them. --build only builds,
+--no-build takes the last build, and --table only prints what is known.
 """
 
 import argparse
@@ -185,14 +187,14 @@ def main():
     parser.add_argument("--minutes", type=float, default=24 * 60)
     parser.add_argument("--budget", type=float, default=1_500, help="seconds for one mistake")
     parser.add_argument("--jobs", type=int, default=2)
-    for flag in ("--survivors", "--again", "--build", "--table"):
+    for flag in ("--survivors", "--again", "--build", "--no-build", "--table"):
         parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
     planted = catalogue.mistakes()
     (SCRATCH / "logs").mkdir(parents=True, exist_ok=True)
     results = Results()
     selected = chosen(planted, options)
-    if not options.table:
+    if not options.table and not options.no_build:
         build(planted)
         say(f"built with {len(planted)} mistakes")
     if not options.table and not options.build:

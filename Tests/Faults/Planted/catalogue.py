@@ -21,7 +21,7 @@ import zlib
 TOKEN = "PLANTED"
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-ENTRY = re.compile(r"^# (\S+)\n(.*?)\nin (\S+)\n<<<\n(.*?)\n===\n(.*?)\n>>>$", re.S | re.M)
+ENTRY = re.compile(r"^# (\S+)\n(.*?)\n(?:tests (\S+)\n)?in (\S+)\n<<<\n(.*?)\n===\n(.*?)\n>>>$", re.S | re.M)
 # Declared in each file that has a mistake, so that no file needs another import.
 DECLARATION = '\n@_silgen_name("waymark_planted") private func planted(_ number: Int32) -> Bool\n'
 DEFINITION = """#if canImport(Glibc)
@@ -39,11 +39,12 @@ DEFINED_IN = pathlib.Path("Sources/Wire/PlantedMistakes.swift")
 
 class Mistake:
     def __init__(self, area, tests, found):
-        self.area, self.tests = area, tests
-        self.name, self.sentence, self.path, self.original, self.replacement = found
+        self.name, self.sentence, own, self.path, self.original, self.replacement = found
+        self.area, self.tests = area, own or tests
         # The number follows from the name, so that a new mistake changes only its own file.
         self.number = zlib.crc32(self.name.encode()) >> 1
-        self.hash = hashlib.sha256("\n".join(found).encode()).hexdigest()[:16]
+        content = "\n".join([self.name, self.sentence, self.path, self.original, self.replacement])
+        self.hash = hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def plant(self, text):
         count = text.count(self.original)

@@ -28,7 +28,9 @@ import Testing
   private static func mistake(_ entry: String) -> Mistake? {
     let parts = entry.components(separatedBy: "\n<<<\n")
     guard parts.count == 2 else { return nil }
-    let head = parts[0].components(separatedBy: "\n")
+    var head = parts[0].components(separatedBy: "\n")
+    // The tests that are likely to find it.
+    if head.count == 4, head[2].hasPrefix("tests ") { head.remove(at: 2) }
     let texts = parts[1].components(separatedBy: "\n===\n")
     guard head.count == 3, head[2].hasPrefix("in "), texts.count == 2,
       let end = texts[1].range(of: "\n>>>")

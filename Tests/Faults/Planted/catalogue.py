@@ -24,13 +24,38 @@ ROOT = HERE.parents[2]
 ENTRY = re.compile(r"^# (\S+)\n(.*?)\n(?:tests (\S+)\n)?in (\S+)\n<<<\n(.*?)\n===\n(.*?)\n>>>$", re.S | re.M)
 # Declared in each file that has a mistake, so that no file needs another import.
 DECLARATION = '\n@_silgen_name("waymark_planted") private func planted(_ number: Int32) -> Bool\n'
+# The tests start programs without the variables of whoever runs them, so the variable of an ancestor counts too.
 DEFINITION = """#if canImport(Glibc)
   import Glibc
 #else
   import Darwin
 #endif
 
-private let chosen = getenv("WAYMARK_PLANTED").flatMap { Int32(String(cString: $0)) } ?? 0
+private func content(_ path: String) -> [UInt8] {
+  guard let file = fopen(path, "r") else { return [] }
+  defer { fclose(file) }
+  var bytes = [UInt8](repeating: 0, count: 1 << 18)
+  let count = fread(&bytes, 1, bytes.count, file)
+  return Array(bytes[..<count])
+}
+
+private let chosen: Int32 = {
+  let name = "WAYMARK_PLANTED="
+  if let own = getenv("WAYMARK_PLANTED") { return Int32(String(cString: own)) ?? 0 }
+  var process = "\\(getppid())"
+  for _ in 0..<12 {
+    for variable in content("/proc/\\(process)/environ").split(separator: 0) {
+      let text = String(decoding: variable, as: UTF8.self)
+      if text.hasPrefix(name) { return Int32(text.dropFirst(name.count)) ?? 0 }
+    }
+    let state = String(decoding: content("/proc/\\(process)/stat"), as: UTF8.self)
+    guard let end = state.lastIndex(of: ")") else { return 0 }
+    let words = state[state.index(after: end)...].split(separator: " ")
+    guard words.count > 1 else { return 0 }
+    process = String(words[1])
+  }
+  return 0
+}()
 
 @_silgen_name("waymark_planted") public func isPlantedMistake(_ number: Int32) -> Bool { number == chosen }
 """

@@ -1,8 +1,8 @@
 """The mistakes of Catalogue, and the copy of the tree that holds all of them.
 
-In the copy, each mistake is in the place of the original text, as an expression or a statement that calls `planted` with
-the number of the mistake. The call is true in a process whose environment variable WAYMARK_PLANTED is that number, so
-one build has every mistake and, without the variable, none:
+In the copy, each mistake replaces the original text, with an expression or a statement that calls `planted` with the
+number of the mistake. The call is true in a process whose environment variable WAYMARK_PLANTED is that number, so one
+build has every mistake and, without the variable, none:
 
     Catalogue                                       the copy of the source
       <<<                                             let due = planted(7) ? now : later
@@ -24,7 +24,7 @@ ROOT = HERE.parents[2]
 ENTRY = re.compile(r"^# (\S+)\n(.*?)\n(?:tests (\S+)\n)?in (\S+)\n<<<\n(.*?)\n===\n(.*?)\n>>>$", re.S | re.M)
 # Declared in each file that has a mistake, so that no file needs another import.
 DECLARATION = '\n@_silgen_name("waymark_planted") private func planted(_ number: Int32) -> Bool\n'
-# The tests start programs without the variables of whoever runs them, so the variable of an ancestor counts too.
+# The tests start programs with an environment of their own, so the variable of an ancestor counts too.
 DEFINITION = """#if canImport(Glibc)
   import Glibc
 #else

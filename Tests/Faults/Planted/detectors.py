@@ -6,6 +6,7 @@ deadline that was missed because the machine was busy proves nothing.
 """
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -18,6 +19,9 @@ FAILED = re.compile(r"✘ Test (\"[^\"]*\"|\S+?\(.*?\)) .*?recorded an issue")
 EXHAUSTIVE = "SmallWorldTests|JournalWorldTests|StoreWorldTests|SimulationTests|TidyTests|FuzzTests|HistoriesTests"
 NODE = r"^(WaymarkTests|CommandTests)\."
 PROCESS = r"^ProcessTests\."
+
+
+RUNNING = set()
 
 
 class Machine:
@@ -59,6 +63,7 @@ class Detector:
             child = subprocess.Popen(
                 command, cwd=build.parents[1] / "tree", env=environment, start_new_session=True, text=True,
                 errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            RUNNING.add(child)
             late = threading.Event()
             timer = threading.Timer(limit or self.seconds, lambda: (late.set(), end(child)))
             timer.start()
@@ -72,7 +77,9 @@ class Detector:
                     break
                 failure, test = None, None
             code = child.wait()
+            RUNNING.discard(child)
             timer.cancel()
+        end_orphans(build)
         if not failure and late.is_set():
             failure = "no end within the time limit"
         elif not failure and code < 0:
@@ -94,6 +101,25 @@ def end(child):
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def end_all():
+    """Ends this program with everything that it runs."""
+    for child in list(RUNNING):
+        end(child)
+    os._exit(1)
+
+
+def end_orphans(build):
+    """Ends the nodes that a test started and that outlived it, because it was stopped at its first failure."""
+    folder = str(build.resolve())
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            if parent == "1" and os.readlink(process / "exe").startswith(folder):
+                os.kill(int(process.name), signal.SIGKILL)
+        except OSError:
+            continue
 
 
 def tests(name, *selection, seconds=300, is_alone=False):

@@ -3,9 +3,9 @@
     run [NAME…] [--part 2/4] [--minutes 15] [--budget 1500] [--jobs 2] [--survivors] [--again]
         [--build] [--no-build] [--table]
 
-The results are kept in the scratch folder, so a run continues where an earlier one was stopped. --survivors judges those
-again that nothing has found, --again all of them. --build only builds,
---no-build takes the last build, and --table only prints what is known.
+The results are kept in the scratch folder, so a run continues where an earlier one was stopped. --survivors judges
+again what nothing has found, --again everything. --build only builds, --no-build takes the last build, and --table only
+prints what is known.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -143,8 +144,8 @@ def build(planted):
         environment = {key: value for key, value in os.environ.items() if key != "WAYMARK_STRICT"}
         code = subprocess.run(command, cwd=SCRATCH / "tree", env=environment, stdout=kept, stderr=kept).returncode
     if code != 0:
-        lines = [line for line in log.read_text().splitlines() if "error:" in line]
-        sys.exit("\n".join(lines[:20]) or f"the build failed; see {log}")
+        lines = {line for line in log.read_text().splitlines() if line.startswith("/") and "error:" in line}
+        sys.exit("\n".join(sorted(lines)) or f"the build failed; see {log}")
 
 
 def table(planted, results):
@@ -201,6 +202,7 @@ def main():
         deadline = time.monotonic() + options.minutes * 60
         judge = Judge(results, detectors.Machine(options.jobs), options.budget, deadline)
         waiting = [each for each in selected if is_open(each, results, options)]
+        signal.signal(signal.SIGTERM, lambda *_: detectors.end_all())
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             list(pool.map(judge.judge, waiting))
     if options.build:

@@ -28,8 +28,10 @@ struct ExportSourceTests {
   }
 
   @Test func `legs are in the order that was chosen, and by departure where none was`() {
-    let legs: [RecordDraft] = [(1, 2, 10), (2, 1, 30), (3, nil, 40), (4, nil, 20)].map {
-      number, index, departure in
+    let given: [(number: UInt64, index: Int64?, departure: Int64)] = [
+      (1, 2, 10), (2, 1, 30), (3, nil, 40), (4, nil, 20),
+    ]
+    let legs = given.map { number, index, departure in
       let time = Value.array([.integer(departure), .null])
       let values = [("departure", time)] + (index.map { [("sortIndex", Value.integer($0))] } ?? [])
       return draft(Kind.leg, number, values)

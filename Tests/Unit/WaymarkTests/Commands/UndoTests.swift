@@ -4,6 +4,8 @@ import Reasons
 import Records
 import Replication
 import Testing
+import WaymarkCare
+import WaymarkKinds
 import WaymarkTesting
 import Wire
 

@@ -137,7 +137,8 @@ struct RestoreTests {
     }
   }
 
-  @Test func `a restore of this device's own store keeps what was chosen here since the backup`() async throws {
+  @Test func `a restore of this device's own store keeps what was chosen here since the backup`() async throws
+  {
     try await inFolder { alice, file in
       try await alice.run("peers.add", ["address": "192.0.2.7:7433"])
       await alice.close()

@@ -4,6 +4,7 @@ import Records
 import Replication
 import Testing
 import WaymarkTesting
+import Wire
 
 @testable import Home
 @testable import Waymark

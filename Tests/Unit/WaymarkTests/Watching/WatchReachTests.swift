@@ -46,11 +46,13 @@ struct WatchReachTests {
 
   /// A value that grows by one with each step of the clock.
   private func steps(of seconds: Int64) -> LiveQuery<Int64> {
-    LiveQuery(.count, [.node], seconds) { _, time in
-      let step = seconds * 1_000
-      time.changes(at: (time.now / step + 1) * step)
-      return time.now / step
-    }
+    LiveQuery(
+      .count, [.node], seconds,
+      read: { _, time in
+        let step = seconds * 1_000
+        time.changes(at: (time.now / step + 1) * step)
+        return time.now / step
+      })
   }
 
   @Test func `a watch is told in time although another one waits for a later moment`() async throws {

@@ -97,7 +97,7 @@ class Judge:
             return
         began, tried = time.monotonic(), []
         for detector in detectors.detectors(mistake):
-            if time.monotonic() - began > self.budget:
+            if tried and time.monotonic() - began > self.budget:
                 break
             baseline = self.baseline(detector)
             if baseline["seconds"] is None:

@@ -32,9 +32,11 @@ class Results:
 
     def __init__(self):
         self.path, self.lock = SCRATCH / "results.json", threading.RLock()
-        self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
-        for part in ("found", "baseline", "alone"):
-            self.known.setdefault(part, {})
+        self.known = self.read()
+
+    def read(self):
+        kept = json.loads(self.path.read_text()) if self.path.exists() else {}
+        return {part: kept.get(part, {}) for part in ("found", "baseline", "alone")}
 
     def of(self, mistake):
         found = self.known["found"].get(mistake.name)
@@ -42,6 +44,8 @@ class Results:
 
     def put(self, part, key, value):
         with self.lock:
+            # Another run may have added results of other mistakes.
+            self.known = self.read()
             self.known[part][key] = value
             temporary = self.path.with_suffix(".new")
             temporary.write_text(json.dumps(self.known, indent=1, ensure_ascii=False))

@@ -269,7 +269,7 @@ import WaymarkCare
 
   /// Adds a trip at alice while her command waits for bob, whose queue is held up.
   private func addLate(_ circle: SocketCircle, during command: String, _ arguments: JSON) async throws {
-    let (alice, bob) = (await circle["alice"], await circle["bob"])
+    let (alice, bob) = (circle["alice"], circle["bob"])
     let isHeld = Mutex(false)
     let held = Task {
       await bob.withCore { _ in
@@ -283,7 +283,7 @@ import WaymarkCare
     try await eventually("alice waits for bob") {
       await alice.withCore { _ in alice.commandsUnderWay.load(ordering: .relaxed) == 1 }
     }
-    try await alice.withCore { try $0.write("test", [EntryDraft(.insert, Self.late, [(1, .text("Late"))])]) }
+    _ = try await alice.withCore { try $0.write("test", [EntryDraft(.insert, Self.late, [(1, .text("Late"))])]) }
     _ = try await (held.value, done.value)
   }
 

@@ -283,7 +283,9 @@ import WaymarkCare
     try await eventually("alice waits for bob") {
       await alice.withCore { _ in alice.commandsUnderWay.load(ordering: .relaxed) == 1 }
     }
-    _ = try await alice.withCore { try $0.write("test", [EntryDraft(.insert, Self.late, [(1, .text("Late"))])]) }
+    _ = try await alice.withCore {
+      try $0.write("test", [EntryDraft(.insert, Self.late, [(1, .text("Late"))])])
+    }
     _ = try await (held.value, done.value)
   }
 

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync consistency demo examples embed bench growth footprint format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants planted histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync consistency demo examples embed bench growth footprint format lint vectors clean
 
 # Warnings are errors; see CONTRIBUTING.md.
 export WAYMARK_STRICT := 1
@@ -181,6 +181,9 @@ soak: deps ## simulate circles from new seeds until the time is up | MINUTES=…
 mutants: deps ## check that the simulator finds planted bugs | ONLY=… SEEDS=1000
 	@SEEDS="$(SEEDS)" Tests/Faults/Mutants/run $(ONLY)
 
+planted: deps ## check that tests and histories find mistakes planted in the shell | ONLY=… PART=1/4 MINUTES=15
+	@Tests/Faults/Planted/run $(ONLY) $(if $(PART),--part $(PART)) $(if $(MINUTES),--minutes $(MINUTES))
+
 histories: deps ## compare random histories with a model | SEED=1 RUNS=20 STEPS=60 DEVICES=3 REPLAY=a file
 	swift build -c release --product HistoryRunner
 	@"$$(swift build -c release --show-bin-path)/HistoryRunner" $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) \
@@ -278,4 +281,4 @@ vectors: ## generate the test vectors (needs python3 with venv)
 	.ci/vectors
 
 clean: ## remove all build products
-	rm -rf .build .build-static .build-test .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan .build-mutants
+	rm -rf .build .build-static .build-test .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan .build-mutants .build-planted

@@ -1,5 +1,6 @@
 import Families
 import Membership
+import Records
 import Replication
 import SQLite
 import Sodium
@@ -104,6 +105,16 @@ import Wire
     try open().begin(request)
     #expect(try open(preference: false).override.pending == nil)
     #expect(try open().override.pending == nil)
+  }
+
+  @Test func `a pending override has the same scope after a restart`() throws {
+    let trip = RecordKey(kind: KindNumbers.trip, id: record(1).id)
+    let scope = Revert.Scope(kind: KindNumbers.lodging, trip: trip)
+    let narrow = OverrideRequest(
+      verb: "mirror", operation: request.operation, peer: request.peer, asked: request.asked,
+      revert: Revert(wanted: request.revert.wanted, present: request.revert.present, scope: scope))
+    try open().begin(narrow)
+    #expect(try open().override.pending?.revert == narrow.revert)
   }
 
   @Test func `a device that may no longer write neither applies nor starts an override`() throws {

@@ -56,6 +56,14 @@ struct HabitCommandTests {
     #expect(logs.first?["habitName"] == "Water")
   }
 
+  @Test func `unticking removes every entry of the day`() async throws {
+    let alice = try await water()
+    for _ in 0..<3 { try await alice.run("habit.tick", at("2026-05-01")) }
+    let day = try await alice.run("habit.untick", at("2026-05-01"))
+    #expect(day["done"] == false)
+    #expect(day["entries"]?.array == [])
+  }
+
   @Test func `a yes or no habit accepts no other value`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("habit.add", fields("name=Run"))

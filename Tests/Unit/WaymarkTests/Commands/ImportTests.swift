@@ -30,6 +30,16 @@ struct ImportTests {
     return ["files": [.string(path)]]
   }
 
+  @Test func `a profile that is dated in the future does not win over a change made here now`() async throws {
+    let alice = try await TestNode.founder("alice", wall: { TestNode.morning })
+    // The second change at the same moment gets the next millisecond.
+    for name in ["Anna", "Zita"] { try await alice.run("profile.set", fields("name=\(name)")) }
+    let dated = habits.replacing(#""updatedAt":"2025"#, with: #""updatedAt":"2035"#)
+    try await alice.run("import", try file(alice, dated))
+    #expect(try await alice.run("profile.show")["name"] == "Zita")
+    await alice.close()
+  }
+
   @Test func `a file is imported once and changes nothing the second time`() async throws {
     let alice = try await TestNode.founder("alice")
     let files = try file(alice, habits)

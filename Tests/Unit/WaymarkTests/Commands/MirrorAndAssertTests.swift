@@ -3,10 +3,14 @@ import Exchange
 import Foundation
 import JSONDocument
 import Membership
+import Platform
+import Records
 import Replication
 import Storage
+import Synchronization
 import Testing
 import WaymarkTesting
+import Wire
 
 @testable import NodeOperations
 @testable import NodeRuntime
@@ -259,6 +263,41 @@ import WaymarkCare
       #expect(try await run(circle, name, "status")["counts"] == wanted)
       #expect(try await run(circle, name, "entry.list")["entries"] == logs)
     }
+  }
+
+  // MARK: Meanwhile
+
+  /// Adds a trip at alice while her command waits for bob, whose queue is held up.
+  private func addLate(_ circle: SocketCircle, during command: String, _ arguments: JSON) async throws {
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    let isHeld = Mutex(false)
+    let held = Task {
+      await bob.withCore { _ in
+        isHeld.withLock { $0 = true }
+        sleepThread(seconds: 2)
+      }
+    }
+    try await eventually("bob is held up") { isHeld.withLock { $0 } }
+    let done = Task { try await alice.run(command, arguments) }
+    // A command gives up the queue for the first time when it asks its peer.
+    try await eventually("alice waits for bob") {
+      await alice.withCore { _ in alice.commandsUnderWay.load(ordering: .relaxed) == 1 }
+    }
+    _ = try await alice.withCore {
+      try $0.write("test", [EntryDraft(.insert, Self.late, [(1, .text("Late"))])])
+    }
+    _ = try await (held.value, done.value)
+  }
+
+  private static let late = RecordKey(kind: KindNumbers.trip, id: RecordID(milliseconds: 1, random: .zero))
+
+  @Test func `what is written here while a mirror waits for the peer is not reverted`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome")
+    try await addTrips(circle, "bob", "Bonn")
+    try await addLate(circle, during: "mirror", ["from": "bob", "yes": true])
+    try await agree(circle, ["alice", "bob"], ["Bonn", "Late"])
   }
 
   // MARK: Trouble

@@ -218,6 +218,27 @@ struct ResolveTests {
     }
   }
 
+  @Test func `an edited record is restored with all deleted records that it belongs to`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.run("alice", "trip.add", fields("name=Rome"))
+    let lodging = try await circle.run("alice", "lodging.add", fields("trip=Rome", "name=Casa"))
+    let owner = try #require(lodging["id"]?.string)
+    try await circle.inSync("alice", "bob")
+    let picture = circle["bob"].home.path + "/ticket.txt"
+    try Files.replace(picture, with: Array("ticket".utf8))
+    try await circle.apart {
+      try await circle.run("alice", "lodging.delete", ["id": "Casa"])
+      try await circle.run("alice", "trip.delete", ["id": "Rome"])
+      try await circle.run("bob", "attachment.add", fields("lodging=\(owner)", "file=\(picture)"))
+    }
+    _ = try await resolve(circle, "bob", try await only(circle), "loser")
+    for device in ["alice", "bob"] {
+      let attachments = try await circle.run(device, "attachment.list")["attachments"]
+      #expect(attachments?.array?.count == 1, "\(device)")
+    }
+  }
+
   @Test func `all conflicts can be resolved with the visible values at once`() async throws {
     let circle = try await circleWithTwoNames()
     defer { circle.end() }

@@ -4,6 +4,8 @@ import Reasons
 import Records
 import Replication
 import Testing
+import WaymarkCare
+import WaymarkKinds
 import WaymarkTesting
 import Wire
 
@@ -114,6 +116,23 @@ struct UndoTests {
     #expect(try await count(alice, "trips") == 0)
     #expect(try await count(alice, "lodging") == 0)
     try await alice.run("undo", ["operation": try await newest(alice)])
+    #expect(try await count(alice, "lodging") == 1)
+  }
+
+  @Test func `the parents of a record that is kept are kept too`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let trip = Trip(name: "Rome")
+    try await alice.node.change("plan") { changes in
+      changes.save(trip)
+      changes.save(Lodging(name: "Casa", tripID: trip.id))
+    }
+    let plan = try await newest(alice)
+    let picture = alice.home.path + "/ticket.txt"
+    try Files.replace(picture, with: Array("ticket".utf8))
+    try await alice.run("attachment.add", fields("lodging=Casa", "file=\(picture)"))
+    let refused = try await failure(alice, "undo", ["operation": plan])
+    #expect(refused?.exitCode == ExitCode.needsYes)
+    #expect(try await count(alice, "trips") == 1)
     #expect(try await count(alice, "lodging") == 1)
   }
 

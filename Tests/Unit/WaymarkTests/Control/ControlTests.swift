@@ -128,6 +128,26 @@ import WaymarkCare
     }
   }
 
+  @Test func `a command whose client hung up before it was read is not performed`() async throws {
+    let folder = try Folder()
+    let home = Home(path: folder.path)
+    let performed = Mutex<[String]>([])
+    let server = try ControlServer(at: try .toServe(home)) { request, _ in
+      performed.withLock { $0.append(request.command) }
+      return .result(.string(request.command))
+    }
+    // The server listens and does not accept yet, as when the process is suspended.
+    do {
+      let gone = try connected(home)
+      #expect(try await write(ControlRequest(command: "gone", arguments: [:]).line(), to: gone))
+    }
+    server.start()
+    defer { server.stop() }
+    let present = try connected(home)
+    for _ in 0..<20 { #expect(try await ask(present, "present") == "present") }
+    #expect(!performed.withLock { $0 }.contains("gone"))
+  }
+
   @Test func `the socket of a killed node is replaced, and nothing else is`() async throws {
     let folder = try Folder()
     let home = Home(path: folder.path)

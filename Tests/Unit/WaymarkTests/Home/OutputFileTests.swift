@@ -32,6 +32,15 @@ struct OutputFileTests {
     }
   }
 
+  @Test func `a key that is sealed with a passphrase is not overwritten either`() throws {
+    let folder = try Folder()
+    let key = folder.file("root.key")
+    try KeyFile.create(try secret(.root), .root, at: key, sealedWith: try words("correct horse battery"))
+    let before = try bytes(key)
+    #expect(refusal(key) == "is_key")
+    #expect(try bytes(key) == before)
+  }
+
   @Test func `a store in use is never overwritten`() throws {
     let folder = try Folder()
     do { try Store(path: folder.file("store.db")).rest() }

@@ -137,6 +137,17 @@ struct RestoreTests {
     }
   }
 
+  @Test func `a restore of this device's own store keeps what was chosen here since the backup`() async throws
+  {
+    try await inFolder { alice, file in
+      try await alice.run("peers.add", ["address": "192.0.2.7:7433"])
+      await alice.close()
+      _ = try await restore(alice.home, file)
+      let kept = try Store(path: alice.home.store).metaLines(MetaKey.addresses)
+      #expect(kept.contains { $0.contains("192.0.2.7:7433") }, "\(kept)")
+    }
+  }
+
   @Test func `a store with a damaged page is replaced by a backup, and no backup of it is promised`()
     async throws
   {

@@ -527,12 +527,12 @@ private func errorCode(_ body: () async throws -> Void) async throws -> Reason? 
 
 extension Node {
   /// The keys of the first visible record of each kind.
-  fileprivate func keys(of kinds: [Kind]) throws -> [RecordKey] {
+  func keys(of kinds: [Kind]) throws -> [RecordKey] {
     try kinds.compactMap { try store.visible($0).first?.key }
   }
 
   /// Writes one operation, and returns its id.
-  fileprivate func writeTogether(_ drafts: [EntryDraft]) throws -> String {
+  func writeTogether(_ drafts: [EntryDraft]) throws -> String {
     "\(try core.write("test", drafts))"
   }
 

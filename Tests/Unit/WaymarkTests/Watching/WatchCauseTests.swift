@@ -133,7 +133,7 @@ struct WatchCauseTests {
 }
 
 /// An explained watch whose updates a test consumes one by one.
-private actor Updates<Value: Sendable & Equatable> {
+actor Updates<Value: Sendable & Equatable> {
   private var iterator: ExplainedWatch<Value>.Iterator
 
   init(_ watch: Watch<Value>) { iterator = watch.explained.makeAsyncIterator() }

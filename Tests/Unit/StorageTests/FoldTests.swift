@@ -1,3 +1,4 @@
+import RecordTables
 import Records
 import Replication
 import Storage
@@ -201,5 +202,17 @@ import Wire
     #expect(try alice.store.record(strange)?.fields == [70: .text("newest"), 3: .float(1.5)])
     #expect(try alice.store.record(rome)?.unread == [900: .null])
     #expect(try alice.store.conflicts().map(\.record) == [strange])
+  }
+
+  @Test func `a failed transaction leaves the digest of every bucket as it was`() throws {
+    struct Failure: Error {}
+    let alice = try Device("alice")
+    try alice.write(at: 1, EntryDraft(.insert, trip(1), [(1, .text("Rome"))]))
+    let before = alice.store.fold.digests.buckets(.records)
+    let sets = try alice.draft(at: 2, [EntryDraft(.insert, trip(2), [(1, .text("Oslo"))])])
+    #expect(throws: Failure.self) {
+      try alice.store.commit(sets, horizon: Device.horizon, noting: { _ in throw Failure() })
+    }
+    #expect(alice.store.fold.digests.buckets(.records) == before)
   }
 }

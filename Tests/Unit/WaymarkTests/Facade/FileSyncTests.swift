@@ -48,4 +48,22 @@ struct FileSyncTests {
     #expect(try await arrival(of: file, on: "carol", circle) == content(200_000))
     await circle.close()
   }
+
+  @Test func `a file that the disk has damaged is fetched again when it is read`() async throws {
+    let circle = try await TestCircle("alice", "bob", storage: .directories)
+    let trip = try await circle["alice"].save(Trip(name: "Rome"))
+    let hotel = try await circle["alice"].save(Lodging(name: "Casa", tripID: trip.id))
+    let file = try await circle["alice"].attach(content(70_000), named: "ticket.pdf", to: .lodging(hotel.id))
+    #expect(try await arrival(of: file, on: "bob", circle) == content(70_000))
+    let folder = URL(filePath: circle["bob"].home.store).deletingLastPathComponent().appending(
+      path: "files")
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+    let name = try #require(names.first { $0.contains("/") && !$0.contains(".") })
+    var bytes = try Data(contentsOf: folder.appending(path: name))
+    bytes[1_000] ^= 1
+    try bytes.write(to: folder.appending(path: name))
+    let bob = circle["bob"]
+    #expect(try await circle.during { try await bob.data(of: file) } == content(70_000))
+    await circle.close()
+  }
 }

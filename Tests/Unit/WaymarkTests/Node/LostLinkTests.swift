@@ -62,6 +62,22 @@ struct LostLinkTests {
     #expect(!Files.exists(home.pendingJoin))
     await node.close()
   }
+
+  @Test func `keys of an interrupted join are used again for its circle only`() async throws {
+    let home = try TestHome().home
+    try home.prepare()
+    let alice = try await Node.open(try TestHome().home, name: "alice")
+    let carol = try await Node.open(try TestHome().home, name: "carol")
+    for node in [alice, carol] { _ = try await node.serve(listen: "127.0.0.1:0") }
+    let pending = PendingJoin(home)
+    let first = try pending.identity(for: try await alice.ticket())
+    let again = try pending.identity(for: try await alice.ticket())
+    #expect(!again.isNew && again.identity.device == first.identity.device)
+    let other = try pending.identity(for: try await carol.ticket())
+    #expect(other.isNew && other.identity.device != first.identity.device)
+    await alice.close()
+    await carol.close()
+  }
 }
 
 /// Forwards bytes, and closes both ends once a given number has come back.

@@ -103,6 +103,19 @@ struct LongHistoryTests {
     #expect(try await alice.node.isUndoneAfterUndos(undos) == isUndone)
   }
 
+  @Test(arguments: 0...3) func `an undo leaves alone what was written while it was planned`(
+    afterPauses pauses: Int
+  ) async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    let (undo, writes) = try await alice.node.undoWhileWriting(afterPauses: pauses)
+    #expect(writes > 0)
+    #expect(undo.left.map(\.reason) == [.changedSince])
+    let trip = try await alice.run("trip.show", ["id": "Rome"])
+    #expect(trip["notes"] == .string("\(writes)"), "the name is as before, and the notes are the newest")
+    await alice.close()
+  }
+
   @Test func `a cancelled command ends`() async throws {
     let alice = try await edited()
     let request = ControlRequest(
@@ -136,6 +149,28 @@ extension Node {
       }
     }
     return found
+  }
+
+  /// Writes the name and the notes of the only trip and undoes that. At each pause of the planning after the given number
+  /// of them, writes another number to the notes.
+  fileprivate func undoWhileWriting(afterPauses pauses: Int) async throws -> (UndoSummary, writes: Int) {
+    guard let key = try store.visible(Kind.trip).first?.key else { throw CancellationError() }
+    let (name, notes) = (Kind.trip.number("name"), Kind.trip.number("notes"))
+    let edit = try core.write(
+      "trip.edit", [EntryDraft(.put, key, [(name, .text("Roma")), (notes, .text("Lisbon"))])])
+    var (writes, left) = (0, pauses)
+    let pace = Pace(slice: .zero) { [core] in
+      left -= 1
+      guard left < 0 else { return }
+      writes += 1
+      _ = try core.write("trip.edit", [EntryDraft(.put, key, [(notes, .text("\(writes)"))])])
+    }
+    let undoer = Undoer(history: core.historyReader, isForced: false) { [core] in core.wall() }
+    let undo = try await undoer.undo(.operation(edit.description), isPreview: false, pace) {
+      undone, drafts, leastClock in
+      try core.write(Operation.undoVerb, target: undone, drafts, leastClock: leastClock)
+    }
+    return (undo, writes)
   }
 
   /// Writes 1, 2 and so on to a field of the first record of a kind, each as an operation of its own.

@@ -134,14 +134,11 @@ package final class Fold {
     return table
   }
 
-  /// Gives a closure the ends of the ids of all records, visible or not. They are read from the tables at the first call
-  /// only.
-  package func withEndings<Result>(_ body: (inout IDEndings) throws -> Result) throws -> Result {
-    var found = try endings ?? readEndings()
-    // Held by one variable alone, so that the closure does not change a copy.
-    endings = nil
-    defer { endings = found }
-    return try body(&found)
+  /// Returns the largest number of last digits that an id shares with that of any other record, visible or not; at most 16.
+  /// The tables are read at the first call only.
+  package func digitsShared(by id: RecordID) throws -> Int {
+    if endings == nil { endings = try readEndings() }
+    return endings?.digitsShared(by: id) ?? 0
   }
 
   private func readEndings() throws -> IDEndings {

@@ -1,21 +1,19 @@
 import Records
-package import Wire
+import Wire
 
 /// The ends of the ids of all records, sorted so that ids with equal last digits are neighbours. It tells how many digits
 /// two ids share without a search through the tables. Takes 8 bytes a record.
-package struct IDEndings {
+struct IDEndings {
   /// The last 16 digits of each id, with the last digit in the highest place. Ascending.
   private var sorted: [UInt64] = []
   /// Those that were added since and are not sorted in yet.
   private var added: [UInt64] = []
 
-  package init() {}
-
-  package mutating func add(_ id: RecordID) { added.append(id.ending) }
+  mutating func add(_ id: RecordID) { added.append(id.ending) }
 
   /// Returns the largest number of last digits that an id shares with any other id here, at most 16. Ids whose last 16
   /// digits are equal count as one.
-  package mutating func digitsShared(by id: RecordID) -> Int {
+  mutating func digitsShared(by id: RecordID) -> Int {
     mergeAdded()
     let ending = id.ending
     var (low, high) = (0, sorted.count)
@@ -25,9 +23,8 @@ package struct IDEndings {
     }
     let above = sorted[low...].first { $0 != ending }
     let below = low > 0 ? sorted[low - 1] : nil
-    return [below, above].reduce(0) { most, neighbour in
-      neighbour.map { max(most, ($0 ^ ending).leadingZeroBitCount / 4) } ?? most
-    }
+    func shared(with other: UInt64) -> Int { (other ^ ending).leadingZeroBitCount / 4 }
+    return max(below.map(shared) ?? 0, above.map(shared) ?? 0)
   }
 
   private mutating func mergeAdded() {

@@ -49,9 +49,7 @@ package struct ChangePlan: Sendable {
       return true
     }
     if !changed.isEmpty { drafts.append(EntryDraft(.put, record, changed)) }
-    // A record that was never inserted and is deleted belongs in the trash, where its fields can be seen.
-    let isDeletedOnly = held.life == nil && wanted.isDeleted
-    if !isFixed, held.life ?? false != wanted.isAlive || isDeletedOnly {
+    if !isFixed, held.life != wanted.life, held.life == true || wanted.life != nil {
       drafts.append(EntryDraft(wanted.isAlive ? .restore : .delete, record))
     }
     return drafts.count > before
@@ -78,22 +76,24 @@ package struct ChangePlan: Sendable {
   private static let null = Value.null.encoded
 }
 
-/// The wanted state of a record: whether it is alive, and its fields. Fields that are left out are to be emptied.
+/// The wanted state of a record: its life and its fields. Fields that are left out are to be emptied.
 package struct WantedRecord: Hashable, Sendable {
-  package var isAlive: Bool
-  /// Whether the record is to be in the trash even if it was never inserted. Otherwise such a record stays as it is.
-  package var isDeleted = false
+  /// Whether the record is to be alive. False puts it in the trash, even if it was never inserted; nil ends its life if it
+  /// has one.
+  package var life: Bool?
   /// The wanted content of each field, as canonical CBOR.
   package var contents: [FieldNumber: [UInt8]]
 
   package init(isAlive: Bool, contents: [FieldNumber: [UInt8]]) {
-    self.isAlive = isAlive
+    life = isAlive ? true : nil
     self.contents = contents
   }
 
   /// Creates the wanted state from a state that the record had at some time.
   package init(_ state: RecordState) {
-    self.init(isAlive: state.life ?? false, contents: state.contents)
-    isDeleted = state.life == false
+    life = state.life
+    contents = state.contents
   }
+
+  package var isAlive: Bool { life == true }
 }

@@ -23,13 +23,11 @@ extension Store {
   /// Returns the short ids of records. A short id has as many digits as tell it apart from every record of any kind,
   /// visible or not, so it does not depend on the list in which it is shown.
   package func shortIDs(of ids: some Sequence<RecordID>) throws -> [RecordID: String] {
-    try fold.withEndings { endings in
-      var texts: [RecordID: String] = [:]
-      for id in ids where texts[id] == nil {
-        texts[id] = ShortID.text(id, digits: max(ShortID.digits, endings.digitsShared(by: id) + 1))
-      }
-      return texts
+    var texts: [RecordID: String] = [:]
+    for id in ids where texts[id] == nil {
+      texts[id] = ShortID.text(id, digits: max(ShortID.digits, try fold.digitsShared(by: id) + 1))
     }
+    return texts
   }
 }
 

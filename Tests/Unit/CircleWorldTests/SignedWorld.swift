@@ -145,7 +145,7 @@ struct SignedWorld {
     }
   }
 
-  /// Proves that a device wrote a branch too many, with sets that nobody delivers.
+  /// Proves that a device wrote a branch too many, with sets that are never delivered.
   private static func branchProof(of device: Actor, after trunk: VerifiedChangeSet?) throws -> Statement {
     let log = key(WorldLog(device: device, incarnation: 1))
     let branches = try (0...Limits.branchesMax).map { number in

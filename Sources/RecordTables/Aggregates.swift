@@ -99,15 +99,21 @@ final class Aggregates {
 
   private var mayHideAny: Bool { !dead.isEmpty || !revived.isEmpty }
 
-  func changed(_ key: RecordKey, _ kind: Kind?, from old: StoredRow?, to new: StoredRow) {
+  /// - Parameter hidesNothing: whether the record was deleted by a set that has seen every write that the record holds.
+  func changed(
+    _ key: RecordKey, _ kind: Kind?, from old: StoredRow?, to new: StoredRow, hidesNothing: Bool
+  ) {
     let wasDead = old?.life == false
     let isDead = new.life == false
     var mayBeHidden = wasDead || isDead
-    defer { if mayBeHidden { hiddenDirty.insert(key) } }
+    var isUnaffected = false
+    defer { if mayBeHidden, !isUnaffected { hiddenDirty.insert(key) } }
     guard let kind else { return }
     noteDeath(key, from: old, to: new)
     let before = old.flatMap { kind.parent(of: $0) }
     let after = kind.parent(of: new)
+    // No write of the record was hidden before, and none is now.
+    isUnaffected = hidesNothing && before == after && !wasHidden(below: before)
     if schema.canHaveChildren(kind.number) {
       if isDead { dead.insert(key) } else if dead.remove(key) != nil { revived.insert(key) }
       let hasMoved = before != after || old?.stamps[Fields.life] != new.stamps[Fields.life]
@@ -125,6 +131,14 @@ final class Aggregates {
       trips.changed(kind, after)
       mayBeHidden = mayBeHidden || mayHide(after)
     }
+  }
+
+  /// Returns whether the children of a record may have been hidden before this batch.
+  private func wasHidden(below parent: RecordKey?) -> Bool {
+    guard let parent, mayHide(parent) else { return false }
+    // A parent that dies in this batch, and has not come back to life in it, was alive before.
+    let hasJustDied = deaths[parent] != nil && !revived.contains(parent)
+    return !hasJustDied || schema.kind(parent.kind)?.parent != nil
   }
 
   private func noteDeath(_ key: RecordKey, from old: StoredRow?, to new: StoredRow) {
@@ -159,12 +173,13 @@ final class Aggregates {
     forgetBatch()
   }
 
-  /// Marks all descendants of a record as changed.
+  /// Marks all descendants of a record as changed. A dead one is hidden by itself, and so are those below it, whatever
+  /// happens above.
   private func addFamily(of key: RecordKey, _ report: inout CommitReport) throws {
     for child in schema.children(of: key.kind) {
       report.kinds.insert(child.number)
       guard let condition = child.belongs(to: key.kind) else { continue }
-      let ids = try connection.with("SELECT id FROM \(child.table) WHERE \(condition)") { row in
+      let ids = try connection.with("SELECT id FROM \(child.table) WHERE \(condition) AND life = 1") { row in
         try row.bind(1, bigEndian: key.id.raw.word0, key.id.raw.word1)
         var ids: [RecordID] = []
         while try row.step() {

@@ -246,7 +246,11 @@ package final class Fold {
     for (field, content) in cells {
       try merge(content, into: field, of: key, at: place, &row, &contests[field])
     }
-    try replace(key, old, by: row, table)
+    // Most deletions have seen all that was written.
+    let hidesNothing =
+      try old?.life == true && row.life == false && contests.isEmpty
+      && row.stamps.writers.allSatisfy { try causality.covers(number, $0) }
+    try replace(key, old, by: row, table, hidesNothing: hidesNothing)
   }
 
   private func merge(
@@ -517,7 +521,10 @@ package final class Fold {
 
   // MARK: Rows
 
-  private func replace(_ key: RecordKey, _ old: StoredRow?, by row: StoredRow, _ table: RecordTable) throws {
+  /// - Parameter hidesNothing: whether the row was deleted by a set that has seen every write that the record holds.
+  private func replace(
+    _ key: RecordKey, _ old: StoredRow?, by row: StoredRow, _ table: RecordTable, hidesNothing: Bool = false
+  ) throws {
     if let old {
       digests.remove(try hash(key, old.stamps), key)
       noteFiles(old, row, key.kind)
@@ -529,7 +536,7 @@ package final class Fold {
       try table.write(row, key.id)
     }
     if old == nil { endings?.add(key.id) }
-    aggregates.changed(key, table.kind, from: old, to: row)
+    aggregates.changed(key, table.kind, from: old, to: row, hidesNothing: hidesNothing)
     textIndex.changed(key, from: old, to: row)
   }
 

@@ -80,15 +80,8 @@ final class HiddenWrites {
     else { return }
     let deletion = try fold.causality.origin(hiding.deletion)
     let writes = try fold.writes(of: key, isAlive: life, stamps)
-    // Most deletions have seen all that was written.
-    if try writes.allSatisfy({ try fold.causality.covers(hiding.deletion, $0.number) }) { return }
-    let seen = try Dictionary(
-      uniqueKeysWithValues: writes.map { write in
-        (write.number, try Seen(write.number, deletion.number, fold.causality))
-      })
-    let lost = Merge.concurrent(with: deletion, among: writes) { later, earlier in
-      later.number == deletion.number
-        ? seen[earlier.number]?.byDeletion ?? true : seen[later.number]?.deletion ?? true
+    let lost = try Merge.concurrent(with: deletion, among: writes) { later, earlier in
+      try fold.causality.covers(later.number, earlier.number)
     }
     for write in lost {
       try bind(insert, key)
@@ -110,17 +103,6 @@ final class HiddenWrites {
     let found = try fold.hiding(key, row)
     parents.updateValue(found, forKey: parent)
     return found
-  }
-
-  /// Whether a deletion has seen a write, and whether the write has seen the deletion.
-  private struct Seen {
-    let byDeletion: Bool
-    let deletion: Bool
-
-    init(_ write: Int64, _ deletion: Int64, _ causality: Causality) throws {
-      byDeletion = try causality.covers(deletion, write)
-      self.deletion = try causality.covers(write, deletion)
-    }
   }
 
   private func bind(_ statement: borrowing Statement, _ record: RecordKey) throws {

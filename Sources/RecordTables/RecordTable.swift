@@ -14,6 +14,7 @@ package final class RecordTable {
   private let replace: Statement
   private let update: Statement
   private let select: Statement
+  private let selectLife: Statement
   private let places: [FieldColumns]
   /// Reused between rows to avoid an allocation for each.
   private var columns: [ColumnValue] = []
@@ -38,6 +39,7 @@ package final class RecordTable {
     replace = try connection.prepare("INSERT OR REPLACE \(list)")
     update = try connection.prepare("UPDATE \(table) SET life = ?2, stamps = ?3\(isNamed)")
     select = try connection.prepare("SELECT \(names.joined(separator: ", ")) FROM \(table)\(isNamed)")
+    selectLife = try connection.prepare("SELECT life, stamps FROM \(table)\(isNamed)")
   }
 
   /// The columns that every table starts with; the kind's own columns follow.
@@ -86,10 +88,10 @@ package final class RecordTable {
 
   /// Returns the life and the stamps of a record without its fields; nil if there is no such record.
   package func lifeAndStamps(_ id: RecordID) throws -> (life: Bool?, stamps: Stamps)? {
-    try select.bind(1, bigEndian: id.raw.word0, id.raw.word1)
-    defer { select.reset() }
-    guard try select.step() else { return nil }
-    return (select.isNull(1) ? nil : select.integer(1) != 0, try Stamps(packed: select.bytes(2)))
+    try selectLife.bind(1, bigEndian: id.raw.word0, id.raw.word1)
+    defer { selectLife.reset() }
+    guard try selectLife.step() else { return nil }
+    return (selectLife.isNull(0) ? nil : selectLife.integer(0) != 0, try Stamps(packed: selectLife.bytes(1)))
   }
 
   /// Reads the current row of a statement that selects `fixedColumns` and then the kind's own columns, in order.

@@ -94,10 +94,10 @@ package enum Merge {
   /// never among them.
   package static func concurrent(
     with deletion: WriteOrigin, among writes: [WriteOrigin],
-    covers: (_ later: WriteOrigin, _ earlier: WriteOrigin) -> Bool
-  ) -> [WriteOrigin] {
-    writes.filter {
-      $0.number != 0 && $0 != deletion && !covers(deletion, $0) && !covers($0, deletion)
+    covers: (_ later: WriteOrigin, _ earlier: WriteOrigin) throws -> Bool
+  ) rethrows -> [WriteOrigin] {
+    try writes.filter {
+      try $0.number != 0 && $0 != deletion && !covers(deletion, $0) && !covers($0, deletion)
     }
   }
 }

@@ -73,9 +73,14 @@ package actor Link<Message: Sendable> {
   // MARK: Creation
 
   /// Creates a link that dials the endpoint once `start()` is called.
+  ///
+  /// - Parameter resolve: returns the addresses of an endpoint that is not numeric; it may block for any length of time.
   package init(
     dialing endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Message>,
-    handlers: LinkHandlers<Message>
+    handlers: LinkHandlers<Message>,
+    resolve: @escaping @Sendable (Endpoint) -> [SocketAddress] = {
+      SocketAddress.resolve($0, numericOnly: false)
+    }
   ) throws {
     channel = try Channel(role, makeKeys: settings.makeKeys)
     executor = QueueExecutor(label: "waymark.link", isShared: true)
@@ -84,7 +89,7 @@ package actor Link<Message: Sendable> {
     isAdmitted = true
     accepted = nil
     slot = nil
-    dial = Dial(endpoint: endpoint)
+    dial = Dial(endpoint: endpoint, resolve: resolve)
     shared = Mutex(Shared(inbox: Inbox(settings.limits)))
   }
 

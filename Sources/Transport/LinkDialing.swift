@@ -4,6 +4,8 @@ import Synchronization
 /// An attempt to dial an endpoint, whose addresses are tried one after the other.
 struct Dial {
   let endpoint: Endpoint
+  /// Returns the addresses of an endpoint that is not numeric.
+  let resolve: @Sendable (Endpoint) -> [SocketAddress]
   var candidates: [SocketAddress] = []
   /// The deadline for all addresses together.
   var deadline: Int64 = 0
@@ -16,7 +18,7 @@ private let resolverQueue = DispatchQueue(label: "waymark.resolver", attributes:
 
 extension Link {
   func beginDialing() {
-    guard let endpoint = dial?.endpoint else { return }
+    guard let endpoint = dial?.endpoint, let resolve = dial?.resolve else { return }
     stage = .connecting
     deadline = monotonicMilliseconds() + settings.limits.connectMilliseconds
     dial?.deadline = deadline
@@ -24,7 +26,7 @@ extension Link {
     guard numeric.isEmpty else { return resolved(numeric) }
     dial?.lastFailure = .timeout
     resolverQueue.async {
-      let found = SocketAddress.resolve(endpoint, numericOnly: false)
+      let found = resolve(endpoint)
       self.enqueue { $0.resolved(found) }
     }
   }

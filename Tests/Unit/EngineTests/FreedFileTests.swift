@@ -168,6 +168,16 @@ import Wire
     #expect(try has(file))
   }
 
+  @Test func `on a disk that has failed no file is deleted`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    time += 40 * Self.day
+    replicator.storeFailed(SQLiteError.failed)
+    #expect(replicator.disk.isBroken)
+    replicator.handle(.timer(.trash), now: now)
+    #expect(try has(file))
+  }
+
   // MARK: Made durable
 
   /// Lets a file arrive that an attachment names.

@@ -46,6 +46,17 @@ import Wire
     #expect(evaluation.known(DeviceKey(world.dave))?.chain.last == dave.id)
   }
 
+  @Test func `quotas bind a revoked device at all others, but not what it writes into its own store`() throws {
+    var (world, _, _, _) = try family()
+    let bob = DeviceKey(world.bob)
+    #expect(world.circle.evaluation.quota(of: bob, .records, at: bob) == Limits.recordsQuotaBytes)
+    world.circle.insert([try world.revocation(by: world.root, of: world.bob)])
+    let evaluation = world.circle.evaluation
+    #expect(evaluation.quota(of: bob, .records, at: bob) == DeviceQuotas.unlimited)
+    #expect(
+      evaluation.quota(of: bob, .records, at: DeviceKey(world.alice)) == Limits.recordsQuotaBytes)
+  }
+
   @Test func `a revocation does not make void statements valid`() throws {
     var (world, bob, _, _) = try family()
     // Carol is a member who signs as if she were an admin.

@@ -270,6 +270,19 @@ import Wire
     link.close()
   }
 
+  @Test func `the addresses of a name are tried one after the other`() async throws {
+    let world = try World()
+    let address = world.listener.address
+    let link = try TestLink(
+      dialing: Endpoint(host: "home.example", port: address.port),
+      role: .initiator(World.session) { _ in [] },
+      settings: settings(key: 1), handlers: world.alice.handlers
+    ) { _ in [1, 2].compactMap { try? loopback(port: $0) } + [address] }
+    link.start()
+    try await eventually("both ends are open") { world.bob.opening != nil }
+    link.close()
+  }
+
   @Test(arguments: [
     ("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:7433", "::1", 7433), ("nas.local:1", "nas.local", 1),
     ("[::]:0", "::", 0),

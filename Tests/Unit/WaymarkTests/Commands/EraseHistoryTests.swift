@@ -50,6 +50,22 @@ struct EraseHistoryTests {
     #expect(try await failure(alice, "trip.show", ["id": id]) != nil)
     await alice.close()
   }
+
+  @Test func `an undo keeps a value whose predecessor was erased in the meantime`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let added = try await circle.run("alice", "trip.add", fields("name=Rome", "notes=sunny"))
+    try await circle.apart {
+      try await circle["alice"].erase(Kind.trip)
+      try await circle.run("bob", "trip.edit", fields("notes=hot", id: "Rome"))
+    }
+    let refused = await #expect(throws: WaymarkError.self) {
+      try await circle.run("bob", "undo", ["yes": true])
+    }
+    #expect(refused?.code == .erased)
+    try await circle.run("bob", "trip.restore", ["id": added["id"] ?? .null])
+    #expect(try await circle.run("bob", "trip.show", ["id": added["id"] ?? .null])["notes"] == "hot")
+  }
 }
 
 extension Node {

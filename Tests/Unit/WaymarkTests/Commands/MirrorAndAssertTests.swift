@@ -268,13 +268,32 @@ import WaymarkCare
   // MARK: Meanwhile
 
   /// Adds a trip at alice while her command waits for bob, whose queue is held up.
-  private func addLate(_ circle: SocketCircle, during command: String, _ arguments: JSON) async throws {
+  ///
+  /// - Parameter next: what bob does before he answers.
+  private func addLate(
+    _ circle: SocketCircle, during command: String, _ arguments: JSON,
+    then next: @escaping @Sendable (NodeCore) throws -> Void = { _ in }
+  ) async throws {
+    try await whileBobIsHeldUp(circle, command, arguments, then: next) { alice in
+      _ = try await alice.withCore {
+        try $0.write("test", [EntryDraft(.insert, Self.late, [(1, .text("Late"))])])
+      }
+    }
+  }
+
+  /// Runs a command at alice, and something else as soon as it waits for bob, whose queue is held up.
+  private func whileBobIsHeldUp(
+    _ circle: SocketCircle, _ command: String, _ arguments: JSON,
+    then next: @escaping @Sendable (NodeCore) throws -> Void = { _ in },
+    _ body: (Node) async throws -> Void
+  ) async throws {
     let (alice, bob) = (circle["alice"], circle["bob"])
     let isHeld = Mutex(false)
     let held = Task {
-      await bob.withCore { _ in
+      try await bob.withCore { core in
         isHeld.withLock { $0 = true }
         sleepThread(seconds: 2)
+        try next(core)
       }
     }
     try await eventually("bob is held up") { isHeld.withLock { $0 } }
@@ -283,13 +302,12 @@ import WaymarkCare
     try await eventually("alice waits for bob") {
       await alice.withCore { _ in alice.commandsUnderWay.load(ordering: .relaxed) == 1 }
     }
-    _ = try await alice.withCore {
-      try $0.write("test", [EntryDraft(.insert, Self.late, [(1, .text("Late"))])])
-    }
+    try await body(alice)
     _ = try await (held.value, done.value)
   }
 
   private static let late = RecordKey(kind: KindNumbers.trip, id: RecordID(milliseconds: 1, random: .zero))
+  private static let other = RecordKey(kind: KindNumbers.trip, id: RecordID(milliseconds: 2, random: .zero))
 
   @Test func `what is written here while a mirror waits for the peer is not reverted`() async throws {
     let circle = try await premium(["alice", "bob"], syncing: ["bob"])
@@ -298,6 +316,32 @@ import WaymarkCare
     try await addTrips(circle, "bob", "Bonn")
     try await addLate(circle, during: "mirror", ["from": "bob", "yes": true])
     try await agree(circle, ["alice", "bob"], ["Bonn", "Late"])
+  }
+
+  @Test func `what is written here while an assert asks its peers is not reverted`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["alice", "bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome")
+    try await agree(circle, ["alice", "bob"], ["Rome"])
+    // Bob has one more trip when he answers, so there is something to revert.
+    try await addLate(circle, during: "assert", ["yes": true]) { bob in
+      _ = try bob.write("test", [EntryDraft(.insert, Self.other, [(1, .text("Bonn"))])])
+    }
+    try await agree(circle, ["alice", "bob"], ["Late", "Rome"])
+  }
+
+  @Test func `an assert fails if the only peer leaves before it answers`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome")
+    try await addTrips(circle, "bob", "Bonn")
+    let failure = await #expect(throws: WaymarkError.self) {
+      try await whileBobIsHeldUp(circle, "assert", ["yes": true]) { alice in
+        _ = try await alice.run("peers.pause", ["peer": "bob"])
+      }
+    }
+    #expect(failure?.exitCode == ExitCode.notRunning)
+    #expect(try await trips(circle, "bob") == ["Bonn"])
   }
 
   // MARK: Trouble

@@ -1,6 +1,9 @@
+import Engine
 import Foundation
 import JSONDocument
 import Model
+import Replication
+import Storage
 import Testing
 import Wire
 
@@ -97,6 +100,40 @@ struct ConflictCallTests {
     #expect(try await circle["bob"].deleted(Trip.self) == [])
   }
 
+  @Test func `a side whose value is not on this device can't be chosen`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.run("alice", "habit.add", fields("name=Water"))
+    try await circle.inSync()
+    try await circle.run("alice", "peers.pause", ["peer": "bob"])
+    try await circle.run("alice", "habit.edit", fields("name=Eau", id: "Water"))
+    try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
+    // Bob gets Alice's change set without its values.
+    try await circle["bob"].keepWithoutValues(try await circle["alice"].newestOwnSet())
+    let conflict = try #require(try await circle["bob"].conflicts().first)
+    #expect(
+      try await refusal { try await circle["bob"].resolve(conflict.id, taking: .loser) } == "no_content")
+    #expect(try await name(circle, "bob") == "Wasser")
+    try await circle["bob"].resolve(conflict.id, taking: .winner)
+    #expect(try await circle["bob"].conflicts().isEmpty)
+  }
+
+  @Test func `a profile that was changed on a device with a faster clock can be replaced by the other side`()
+    async throws
+  {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.apart {
+      try await circle.run("bob", "profile.set", fields("name=Bob"))
+      try await circle.run("alice", "profile.set", fields("name=Alice"))
+    }
+    let conflict = try #require(try await circle["bob"].conflicts().first)
+    #expect(conflict.winner.deviceName == "alice")
+    try await circle["bob"].resolve(conflict.id, taking: "loser", secondsEarlier: 60)
+    #expect(try await circle.run("bob", "profile.show")["name"] == "Bob")
+    #expect(try await circle["bob"].conflicts().isEmpty)
+  }
+
   @Test func `a record's history says which device wrote what, and what it replaced`() async throws {
     let (circle, water) = try await circleWithTwoNames()
     defer { circle.end() }
@@ -173,5 +210,36 @@ struct ConflictCallTests {
     try await circle["bob"].acknowledgeMassDeletes()
     #expect(try await circle["bob"].massDeletions() == [])
     #expect(try await circle["bob"].status().counts.activities == 20)
+  }
+}
+
+extension Node {
+  /// The newest set of this device's own records log.
+  fileprivate func newestOwnSet() throws -> RawChangeSet {
+    let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
+    let head = store.newestHead(of: log)
+    let want = Want(log: log, from: head.sequence, through: head.sequence, tip: head.id)
+    return try #require(
+      try store.read(.records, [want], bytesMax: .max, setsMax: 1).sets.first
+    ).raw
+  }
+
+  /// Stores a set as if a device had sent it that does not have its values.
+  fileprivate func keepWithoutValues(_ raw: RawChangeSet) throws {
+    let set = try VerifiedChangeSet(verifying: raw)
+    let values = set.values(without: Set(0..<set.body.slots.count))
+    let lacking = try VerifiedChangeSet(
+      verifying: RawChangeSet(
+        header: raw.header, signature: raw.signature, plan: raw.plan, values: values))
+    _ = try store.commit([lacking], horizon: Clock(raw: .max))
+  }
+
+  /// Resolves a conflict on a device whose clock is behind.
+  fileprivate func resolve(_ id: Conflict.ID, taking side: String, secondsEarlier seconds: Int64) throws {
+    var resolver = ConflictResolver(core.historyReader)
+    let decision = try resolver.decision(id, taking: side)
+    _ = try resolver.resolve([decision], now: wall() - seconds * 1_000) { drafts, leastClock in
+      try core.write(ConflictResolver.verb, drafts, leastClock: leastClock)
+    }
   }
 }

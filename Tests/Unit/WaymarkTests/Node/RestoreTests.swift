@@ -2,6 +2,7 @@ import Engine
 import Foundation
 import JSONDocument
 import Membership
+import RecordTables
 import Replication
 import SQLite
 import Storage
@@ -227,6 +228,28 @@ struct RestoreTests {
     }
   }
 
+  @Test func `an erase that was held stays held, although there are far more records now`() async throws {
+    let circle = try await TestCircle("alice", "bob", storage: .directories)
+    let trips = (0..<40).map { Trip(name: "Trip \($0)") }
+    try await circle["alice"].change { for trip in trips { $0.save(trip) } }
+    try await circle.settle()
+    let erased = Array(trips.prefix(MassRemoval.least))
+    _ = try await circle.during { try await circle["bob"].erase(erased) }
+    try await circle.settle()
+    #expect(try await circle["alice"].hasHeldErase())
+    try await circle["alice"].change { for number in 0..<200 { $0.save(Trip(name: "Later \(number)")) } }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "alice.waymark")
+    try await circle["alice"].backUp(to: file)
+    await circle.close()
+    let home = try TestHome()
+    _ = try await restore(home.home, file.path)
+    let node = try Node(home: home.home, wall: { TestNode.morning })
+    #expect(try await node.hasHeldErase())
+    await node.close()
+  }
+
   @Test func `a log shortened by a cut is restored shortened, and verifies as intact`() async throws {
     try await inFolder { alice, file in
       try await alice.node.cutOwnRecords()
@@ -280,6 +303,11 @@ struct RestoreTests {
 
 extension Node {
   /// Ends the records log of this incarnation after its first set.
+  /// Whether the erases of another device are held.
+  fileprivate func hasHeldErase() async throws -> Bool {
+    try await run("status")["notices"]?.array?.contains { $0["reason"] == "mass_erase" } ?? false
+  }
+
   fileprivate func cutOwnRecords() throws {
     let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     let head = try #require(store.heads(.records).first { $0.log == log })

@@ -286,7 +286,7 @@ let package = Package(
       "CircleWorldTests",
       [
         "Engine", "Families", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables",
-        "Records", "Replication", "SQLite", "Sodium", "Storage", "VirtualDisk", "Wire",
+        "Records", "Replication", "SQLite", "Shells", "Sodium", "Storage", "VirtualDisk", "Wire",
       ]),
     tests(
       "CommandTests",
@@ -299,7 +299,7 @@ let package = Package(
       "EngineTests",
       [
         "Engine", "Families", "FileFormat", "FileStore", "LogStorage", "Membership", "RecordTables",
-        "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire",
+        "Records", "Replication", "SQLite", "Shells", "Sodium", "Storage", "Vectors", "Wire",
       ]),
     tests(
       "ExchangeTests",
@@ -369,6 +369,10 @@ let package = Package(
         "Families", "FileFormat", "LogStorage", "Membership", "RecordTables", "Records", "Replication",
         "SQLite", "Sodium", "Storage", "Vectors", "Wire",
       ]),
+    .target(
+      name: "Shells",
+      dependencies: ["Engine", "FileFormat", "FileStore", "RecordTables", "Replication", "Storage", "Wire"],
+      path: "Tests/Unit/Shells", swiftSettings: common),
     tests(
       "SimulationTests",
       [

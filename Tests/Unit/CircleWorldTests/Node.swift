@@ -4,6 +4,7 @@ import FileStore
 import Membership
 import RecordTables
 import Replication
+import Shells
 import Storage
 import VirtualDisk
 import Wire
@@ -35,7 +36,7 @@ final class Node {
     if try store.statements().isEmpty { try Self.found(store) }
     replicator = try Replicator(
       store: store, circle: try Circle(store: store), signing: Family.key(Self.reader), preference: true,
-      localPremium: .none, place: OwnIncarnation(), now: SignedWorld.now + (isLate ? Self.wait : 0), seed: 1,
+      localPremium: .none, place: AnyIncarnation(), now: SignedWorld.now + (isLate ? Self.wait : 0), seed: 1,
       random16: { Bytes16(4, 4) })
     replicator.shell = shell
     try connect()
@@ -93,8 +94,8 @@ final class Node {
   }
 }
 
-/// A shell without a network, a clock or files.
-private final class WorldShell: ReplicatorShell {
+/// A shell that asks to go on, and remembers what must not happen.
+private final class WorldShell: QuietShell {
   private var isGoOnDue = false
   private(set) var failures: [String] = []
 
@@ -106,22 +107,4 @@ private final class WorldShell: ReplicatorShell {
   func goOnSoon() { isGoOnDue = true }
   func close(_ link: LinkID, _ cause: CloseCause) { failures.append("closed: \(cause)") }
   func perform(_ effect: DiskEffect) { failures.append("\(effect)") }
-
-  func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {}
-  func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
-  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
-  func beginPiece() -> () -> Bool { { false } }
-  func beginMeasuring() -> () -> Moment { { 0 } }
-  func finish(_ files: [FileReference], in store: FileStore) {}
-  func note(_ event: ReplicaEvent) {}
-  func note(_ event: ReplicatorEvent) {}
-  func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
-  func noting(_ report: CommitReport) throws {}
-  func didCommit(_ report: CommitReport) {}
-  func freeReserve() -> Bool { false }
-}
-
-private struct OwnIncarnation: IncarnationStorage {
-  func names(_ incarnation: Incarnation) -> Bool { true }
-  func write(_ incarnation: Incarnation) throws {}
 }

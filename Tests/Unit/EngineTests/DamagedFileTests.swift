@@ -4,6 +4,7 @@ import FileStore
 import Foundation
 import Membership
 import Records
+import Shells
 import Storage
 import Testing
 import Wire

@@ -4,6 +4,7 @@ import FileStore
 import Membership
 import Records
 import Replication
+import Shells
 import Storage
 import Testing
 import Wire

@@ -2,6 +2,7 @@ import Families
 import Membership
 import Records
 import Replication
+import Shells
 import Storage
 import Testing
 import Wire

@@ -5,6 +5,7 @@ import Membership
 import Records
 import Replication
 import SQLite
+import Shells
 import Storage
 import Testing
 import Wire

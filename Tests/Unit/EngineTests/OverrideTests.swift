@@ -3,6 +3,7 @@ import Membership
 import Records
 import Replication
 import SQLite
+import Shells
 import Sodium
 import Storage
 import Testing

@@ -2,6 +2,7 @@ import FileFormat
 import FileStore
 import Membership
 import Records
+import Shells
 import Sodium
 import Storage
 import Vectors

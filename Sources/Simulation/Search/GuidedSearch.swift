@@ -16,9 +16,9 @@ import Wire
 //                   │ “cuts below folded sets”   occurred: everything up to it is repeated, and what follows has
 //   branch          └──────▶                     other random numbers, mostly with one fault far more often
 //
-// A feature is a rare state together with something that it coincided with (`Marks`). Which feature is picked is decided
-// among a few random ones: one whose state few runs have, from which few runs were made, and which a short run reaches.
-// So the search spends its time on what is rare, and leaves a feature that leads nowhere.
+// A feature is a rare state together with something that it coincided with (`Marks`). First a state is picked, then one
+// of its features; each among a few random ones, as the one that few runs have, from which few runs were made, and which
+// a short run reaches. So the search spends its time on what is rare, and leaves a state that leads nowhere.
 //
 // The search is a value: `next()` returns options, and `learn(_:)` takes the outcome of their run. Both depend on nothing
 // but the first seed and what was learned before, so the same search makes the same runs. What a failing run reached is
@@ -52,8 +52,10 @@ package struct GuidedSearch: Sendable {
   private var seeds: UInt64 = 0
   private var corpus: [Entry] = []
   private var known: [Feature: Knowledge] = [:]
-  /// All known features in the order in which they were found.
-  private var found: [Feature] = []
+  /// The states that were reached, in the order in which they were found.
+  private var marks: [String] = []
+  /// The known features of each state, in the order in which they were found.
+  private var found: [String: [Feature]] = [:]
 
   /// Creates a search.
   ///
@@ -66,7 +68,7 @@ package struct GuidedSearch: Sendable {
   }
 
   /// The number of different features that the runs have reached.
-  package var featureCount: Int { found.count }
+  package var featureCount: Int { known.count }
 
   /// The number of runs that reached something new.
   package var corpusCount: Int { corpus.count }
@@ -81,6 +83,8 @@ package struct GuidedSearch: Sendable {
     }
     let feature = rareFeature()
     known[feature]?.tries += 1
+    // The tries of a state are those of all of its features.
+    if !feature.circumstance.isEmpty { known[Feature(mark: feature.mark, circumstance: "")]?.tries += 1 }
     let entry = entry(with: feature)
     return random.happens(perThousand: Self.branches)
       ? branched(entry, at: entry.features[feature] ?? 0) : varied(entry.options)
@@ -96,7 +100,8 @@ package struct GuidedSearch: Sendable {
       corpus.append(Entry(options: outcome.options, features: outcome.features, events: outcome.events))
     }
     for feature in reached {
-      if known[feature] == nil { found.append(feature) }
+      if known[feature] == nil { found[feature.mark, default: []].append(feature) }
+      if known[feature] == nil, feature.circumstance.isEmpty { marks.append(feature.mark) }
       var knowledge = known[feature] ?? Knowledge()
       knowledge.runs += 1
       if isNew, knowledge.entries.count < Self.entriesMax { knowledge.entries.append(corpus.count - 1) }
@@ -104,24 +109,27 @@ package struct GuidedSearch: Sendable {
     }
   }
 
-  /// Returns the rarest of a few random features.
+  /// Returns a rare feature of a rare state.
   private mutating func rareFeature() -> Feature {
-    var best = found[random.below(found.count)]
-    for _ in 1..<Self.candidates {
-      let other = found[random.below(found.count)]
-      if cost(other) < cost(best) { best = other }
-    }
-    return best
+    let mark = rarest(drawn(from: marks)) { Feature(mark: $0, circumstance: "") }
+    return rarest(drawn(from: found[mark] ?? [])) { $0 }
+  }
+
+  private mutating func drawn<Item>(from items: [Item]) -> [Item] {
+    (0..<Self.candidates).map { _ in items[random.below(items.count)] }
+  }
+
+  /// Returns the item whose feature has the lowest cost, the first one of several.
+  private func rarest<Item>(_ items: [Item], feature: (Item) -> Feature) -> Item {
+    items.dropFirst().reduce(items[0]) { cost(feature($1)) < cost(feature($0)) ? $1 : $0 }
   }
 
   /// Returns a number that is lower the rarer a feature is, the fewer runs were made because of it, and the shorter those
   /// would be.
   private func cost(_ feature: Feature) -> Int {
     let knowledge = known[feature] ?? Knowledge()
-    // Most circumstances of a common state are rare, and mean little.
-    let runsWithMark = known[Feature(mark: feature.mark, circumstance: "")]?.runs ?? 0
     let events = knowledge.entries.map { corpus[$0].events }.min() ?? 0
-    return (runsWithMark + knowledge.runs + Self.costOfTry * knowledge.tries) * (events + Self.costOfStart)
+    return (knowledge.runs + Self.costOfTry * knowledge.tries) * (events + Self.costOfStart)
   }
 
   /// Returns the shorter of two random runs that reached a feature.
@@ -134,7 +142,7 @@ package struct GuidedSearch: Sendable {
   private static let freshEvery: UInt64 = 3
   /// The share of branches among the variations, per thousand.
   private static let branches = 500
-  private static let candidates = 12
+  private static let candidates = 6
   private static let costOfTry = 2
   /// What a run costs in addition to its events, in events.
   private static let costOfStart = 4_000
@@ -147,8 +155,9 @@ extension GuidedSearch {
   /// Returns options that repeat a run until about the time at which it reached a feature, and then differ.
   private mutating func branched(_ entry: Entry, at event: Int) -> Options {
     var options = entry.options
-    // Often exactly at the feature, and otherwise a little earlier, so that what led to it can differ too.
-    let earlier = random.happens(perThousand: 500) ? 0 : random.logarithmic(1, 60)
+    // After the event with the feature, to continue from there; just before it, to repeat the same operation with another
+    // moment of death, for example; or a little earlier, so that what led to it can differ too.
+    let earlier = [0, 1, random.logarithmic(2, 60)][random.below(3)]
     let place = max(event - earlier, 1)
     let kept = options.branches.filter { $0.event < place }.suffix(Self.branchesMax - 1)
     let fault = random.happens(perThousand: 700) ? random.pick(possibleFaults(options)) : nil

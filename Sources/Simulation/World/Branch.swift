@@ -7,7 +7,7 @@ package struct Branch: Hashable, Sendable, CustomStringConvertible {
   package let event: Int
   /// The seed of the generators from then on.
   package let seed: UInt64
-  /// The fault that makes up half of all faults from then on; nil to leave the weights of the options as they are.
+  /// The fault that is attempted every other time from then on; nil to leave the weights of the options as they are.
   package let fault: Fault?
 
   package init(at event: Int, seed: UInt64, fault: Fault? = nil) {

@@ -82,7 +82,7 @@ package final class World {
   var faults = 0
   /// The branches that the run has not reached yet, in order.
   private var branches: ArraySlice<Branch> = []
-  /// The fault that makes up half of all faults since a branch; nil if there is none.
+  /// The fault that is attempted every other time since a branch; nil if there is none.
   var frequentFault: Fault?
   /// Whether the phase of faults is over.
   var isHealing = false

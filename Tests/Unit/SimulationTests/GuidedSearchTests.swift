@@ -37,14 +37,14 @@ import Testing
     #expect(one[140..<170] != two[140..<170])
   }
 
-  @Test func `a branch with a fault causes that fault most often from then on`() {
-    var options = branched(Branch(at: 60, seed: 5, fault: .cut))
-    (options.faultsEvery, options.events) = (20, 600)
-    let outcome = Run.outcome(of: options)
-    #expect(outcome.failure == nil)
-    let faults = outcome.tally.counts.filter { $0.key.hasPrefix("fault ") }
-    #expect(faults.values.max() == outcome.tally["fault cut"], "\(faults)")
-    #expect(outcome.tally["fault cut"] * 3 > faults.values.reduce(0, +), "\(faults)")
+  @Test func `a branch with a fault attempts that fault every other time from then on`() {
+    var options = branched(Branch(at: 60, seed: 5, fault: .pause))
+    options.faultsEvery = 20
+    let faults = events(of: options).dropFirst(60).joined().filter { $0.hasPrefix("  fault: ") }
+    let pauses = faults.count { $0 == "  fault: pause" }
+    #expect(options.faults[.pause] == nil)
+    #expect(faults.count > 20)
+    #expect(abs(2 * pauses - faults.count) < faults.count / 2, "\(pauses) of \(faults.count)")
   }
 
   @Test func `branches can be parsed from the line that a run prints`() {

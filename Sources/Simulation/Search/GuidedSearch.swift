@@ -12,8 +12,8 @@ import Wire
 //                 ▼                                                    │ picks a feature that few runs have
 //            Run.outcome ──▶ outcome.features ──▶ new features? ──▶ corpus
 //                                                                      │
-//   run A   ────────●──────▶                     half of all variations branch at the event at which the feature
-//                   │ “cuts below folded sets”   occurred: everything up to it is repeated, and what follows has
+//   run A   ────────●──────▶                     half of all variations branch at about the event at which the feature
+//                   │ “names lost”               occurred: everything up to it is repeated, and what follows has
 //   branch          └──────▶                     other random numbers, mostly with one fault far more often
 //
 // A feature is a rare state together with something that it coincided with (`Marks`). First a state is picked, then one

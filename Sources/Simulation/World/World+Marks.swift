@@ -59,18 +59,15 @@ extension World {
     return above > 16 ? "forks of more than 16 sets" : above > 4 ? "forks of more than 4 sets" : "short forks"
   }
 
-  /// Marks how a rebuild of the logs changed what is stored and folded, by comparing the judge's looks before and after.
-  func markRebuild(of device: Device, _ rebuild: () -> Void) {
-    let view = watch.judge.views[device.name]
-    let before = view.map { (sets: $0.numbers.count, excluded: $0.held.count, parked: $0.waiting.count) }
-    rebuild()
+  /// Marks how a rebuild of the logs changed the number of stored sets since the judge's last look.
+  func markRebuild(of device: Device) {
     mark("logs rebuilt", on: device)
-    guard let view, let before, device.isHonest else { return }
-    if view.held.count > before.excluded { mark("cuts below folded sets", on: device) }
-    if view.held.count < before.excluded { mark("excluded sets folded again", on: device) }
-    if view.numbers.count < before.sets { mark("sets quarantined", on: device) }
-    if view.numbers.count > before.sets { mark("sets returned from quarantine", on: device) }
-    if view.waiting.count != before.parked { mark("parked sets changed by a rebuild", on: device) }
+    guard let before = watch.judge.views[device.name]?.numbers.count, let process = device.process else {
+      return
+    }
+    let stored = Lane.allCases.reduce(0) { $0 + Int(process.replicator.store.changeSetCount($1)) }
+    if stored < before { mark("rebuilds that removed sets", on: device) }
+    if stored > before { mark("rebuilds that returned sets", on: device) }
   }
 }
 

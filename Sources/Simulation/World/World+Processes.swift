@@ -138,7 +138,8 @@ extension World {
     case .freed: mark("times that files were freed", on: device)
     case .damagedFile: mark("damaged files", on: device)
     case .logsRebuilt:
-      markRebuild(of: device) { judged { try $0.passed(device) } }
+      markRebuild(of: device)
+      judged { try $0.passed(device) }
     case .damaged(let sets):
       fail(.store, "\(device.name) reported damaged sets on an undamaged disk: \(sets)")
     case .repaired: mark("damaged sets replaced", on: device)

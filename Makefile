@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants planted histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync consistency demo examples embed bench growth footprint format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall deb image docs api pictures check test service package-test bonjour upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak guided mutants planted histories images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync consistency demo examples embed bench growth footprint format lint vectors clean
 
 # Warnings are errors; see CONTRIBUTING.md.
 export WAYMARK_STRICT := 1
@@ -178,8 +178,11 @@ simulate: deps ## simulate a circle with all faults, from seeds | SEED=… SEEDS
 soak: deps ## simulate circles from new seeds until the time is up | MINUTES=…
 	@Tests/Faults/Simulate/run soak "$(MINUTES)"
 
-mutants: deps ## check that the simulator finds planted bugs | ONLY=… SEEDS=1000
-	@SEEDS="$(SEEDS)" Tests/Faults/Mutants/run $(ONLY)
+guided: deps ## simulate circles, varying the runs that reached rare states, until the time is up | MINUTES=… SEED=…
+	@Tests/Faults/Simulate/run guided "$(MINUTES)" "$(SEED)"
+
+mutants: deps ## check that the simulator finds planted bugs | ONLY=… SEEDS=1000 GUIDED=1
+	@SEEDS="$(SEEDS)" GUIDED="$(GUIDED)" Tests/Faults/Mutants/run $(ONLY)
 
 planted: deps ## check that tests and histories find mistakes planted in the shell | ONLY=… PART=1/4 MINUTES=15
 	@Tests/Faults/Planted/run $(ONLY) $(if $(PART),--part $(PART)) $(if $(MINUTES),--minutes $(MINUTES))

@@ -9,6 +9,8 @@ struct Command {
   private var minutes: Double?
   private var events: Int?
   private var line: String?
+  private var search: GuidedSearch?
+  private var isGuided = false
   private var isTold = false
   private var repeats = false
   private var shrinks = true
@@ -26,6 +28,8 @@ struct Command {
       simulator --seed N                 run one seed and print its options
       simulator --seeds FIRST COUNT      run consecutive seeds until one fails
       simulator --minutes M [--seed N]   run consecutive seeds until one fails or the time is up
+      simulator --guided N [COUNT]       vary the runs that reached rare states, with fresh seeds from N, until one
+                                         fails; COUNT runs, or as long as --minutes says
       simulator --run 'seed=… …'         run exactly these options, as printed for a failure
 
     Options:
@@ -67,6 +71,13 @@ struct Command {
         return false
       }
       (first, count) = (seed, number)
+    case "--guided":
+      guard let seed = UInt64(value) else { return false }
+      (first, isGuided) = (seed, true)
+      if let number = rest.first.flatMap({ UInt64($0) }) {
+        count = number
+        rest.removeFirst()
+      }
     case "--minutes":
       guard let number = Double(value), number > 0 else { return false }
       minutes = number
@@ -86,23 +97,27 @@ struct Command {
   mutating func run() -> Bool {
     if !parts.isEmpty { return sum() }
     if let line, let options = Options(line: line) { return runOne(options) }
-    if count == 1, minutes == nil { return runOne(options(first)) }
+    if isGuided { search = GuidedSearch(seed: first, events: events) }
+    if count == 1, minutes == nil { return runOne(options(0)) }
     let deadline = minutes.map { Date(timeIntervalSinceNow: $0 * 60) }
-    var seed = first
+    var number: UInt64 = 0
     var isWell = true
     while isWell || goesOn {
-      if let count, seed - first >= count { break }
+      if let count, number >= count { break }
       if let deadline, Date() >= deadline { break }
-      if !pass(options(seed)) { isWell = false }
-      progress(seed)
-      seed += 1
+      if !pass(options(number)) { isWell = false }
+      number += 1
+      progress(number)
     }
     tell()
     return isWell
   }
 
-  private func options(_ seed: UInt64) -> Options {
-    events.map { Options(seed: seed, events: $0) } ?? Options(seed: seed)
+  /// Returns the options of a run: those that the search chooses, or those of the seed with this number.
+  private mutating func options(_ number: UInt64) -> Options {
+    if let chosen = search?.next() { return chosen }
+    let seed = first &+ number
+    return events.map { Options(seed: seed, events: $0) } ?? Options(seed: seed)
   }
 
   private mutating func runOne(_ options: Options) -> Bool {
@@ -116,6 +131,7 @@ struct Command {
   /// Runs one simulated world. Returns false if a check failed, or if the run differs when it is repeated.
   private mutating func pass(_ options: Options, tell: ((String) -> Void)? = nil) -> Bool {
     let outcome = report.add { Run.outcome(of: options, log: isTold ? tell : nil) }
+    search?.learn(outcome)
     if repeats {
       let again = Run.outcome(of: options)
       guard again.trace == outcome.trace, again.events == outcome.events else {
@@ -144,9 +160,9 @@ struct Command {
     return true
   }
 
-  private func progress(_ seed: UInt64) {
+  private func progress(_ runs: UInt64) {
     guard isatty(STDERR_FILENO) == 1 else { return }
-    writeToStandardError("\r\(seed - first + 1) runs, \(report.speed)   ")
+    writeToStandardError("\r\(runs) runs, \(report.speed)   ")
   }
 
   /// Prints the figures, or writes them to the report file.

@@ -11,6 +11,8 @@ struct Report {
   private var tally = Tally()
   /// The number of runs in which each counted event happened, by the event's name.
   private var runsWith = Tally()
+  /// The features that any run has reached, as text.
+  private var features: Set<String> = []
 
   /// The content of a report file.
   private struct Figures: Codable {
@@ -21,6 +23,7 @@ struct Report {
     let seconds: Double
     let counts: [String: Int]
     let runsWith: [String: Int]
+    let features: [String]
   }
 
   mutating func add(_ run: () -> Outcome) -> Outcome {
@@ -32,6 +35,7 @@ struct Report {
     events += outcome.events
     virtualMilliseconds += outcome.virtualMilliseconds
     tally.add(outcome.tally)
+    features.formUnion(outcome.features.keys.map(\.description))
     for (name, count) in outcome.tally.counts where count > 0 { runsWith.count(name) }
     return outcome
   }
@@ -44,6 +48,7 @@ struct Report {
     events += other.events
     seconds += other.seconds
     virtualMilliseconds += other.virtualMilliseconds
+    features.formUnion(other.features)
     for (name, count) in other.counts { tally.count(name, by: count) }
     for (name, count) in other.runsWith { runsWith.count(name, by: count) }
     return true
@@ -62,7 +67,7 @@ struct Report {
   var text: String {
     var lines = [
       "\(runs) runs, \(failures) failed; \(events) events, \(eventsPerSecond) per second of CPU time; "
-        + "\(virtualMilliseconds / 3_600_000) simulated hours"
+        + "\(virtualMilliseconds / 3_600_000) simulated hours; \(features.count) features"
     ]
     for (name, count) in tally.counts.sorted(by: { $0.key < $1.key }) where count > 0 {
       let padded = name + String(repeating: " ", count: max(0, 32 - name.count))
@@ -75,7 +80,8 @@ struct Report {
   var json: String {
     let figures = Figures(
       runs: runs, failures: failures, events: events, virtualMilliseconds: virtualMilliseconds,
-      seconds: seconds, counts: tally.counts, runsWith: runsWith.counts)
+      seconds: seconds, counts: tally.counts, runsWith: runsWith.counts,
+      features: features.sorted())
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     return (try? encoder.encode(figures)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""

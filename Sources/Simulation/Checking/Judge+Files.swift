@@ -53,6 +53,9 @@ final class FileLedger {
   var keepsAll = true
   /// Files of which the world has altered a bit on the disk.
   var altered: Set<Name32> = []
+  /// Files of which the world has altered a bit before they were complete. Nodes verify leaves as they arrive and don't
+  /// read them again, so such a file may be completed with the altered bit.
+  var alteredParts: Set<Name32> = []
   /// Altered files for which the node has told a peer that it does not have them, so that it has noticed.
   var noticed: Set<PlainFile> = []
   /// Whether the disk was replaced by an older copy since the last look.
@@ -70,7 +73,9 @@ extension Judge {
 
   /// Reports that the disk of a node has altered a bit of a file.
   package func altered(_ node: String, _ name: String) {
-    if let id = Self.id(inName: name) { fileLedger(node).altered.insert(id) }
+    guard let id = Self.id(inName: name) else { return }
+    fileLedger(node).altered.insert(id)
+    if name.utf8.contains(UInt8(ascii: ".")) { fileLedger(node).alteredParts.insert(id) }
   }
 
   func fileLedger(_ node: String) -> FileLedger {
@@ -85,6 +90,7 @@ extension Judge {
     let ledger = fileLedger(node)
     let copy = fileLedger(twin)
     (copy.complete, copy.altered, copy.noticed) = (ledger.complete, ledger.altered, ledger.noticed)
+    copy.alteredParts = ledger.alteredParts
     (copy.claims, copy.keepsAll, copy.hasOldClaims) = (ledger.claims, ledger.keepsAll, ledger.hasOldClaims)
   }
 
@@ -143,6 +149,7 @@ extension Judge {
     defer { (ledger.saidHere, ledger.sentParts, ledger.wasReplaced) = ([], [], false) }
     for file in complete.sorted() where isStart || !earlier.contains(file) {
       if isStart, ledger.altered.contains(file.id) { continue }
+      if ledger.alteredParts.remove(file.id) != nil, !isIntact(file, folder) { continue }
       ledger.altered.remove(file.id)
       ledger.noticed.remove(file)
       try checkContent(file, folder, view)
@@ -165,9 +172,13 @@ extension Judge {
   }
 
   private func checkContent(_ file: PlainFile, _ folder: FolderView, _ view: NodeView) throws {
-    guard let content = folder.content(Self.name(of: file)), PlainFile(of: content) == file else {
+    guard isIntact(file, folder) else {
       throw Violation(.file, view.name, "the bytes of \(file) do not match its id")
     }
+  }
+
+  private func isIntact(_ file: PlainFile, _ folder: FolderView) -> Bool {
+    folder.content(Self.name(of: file)).map { PlainFile(of: $0) == file } ?? false
   }
 
   /// Checks that a node had a reason to delete a file.

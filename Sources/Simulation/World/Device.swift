@@ -202,7 +202,7 @@ final class Process {
       now: device.wall,
       seed: world.random.next(), random16: { [unowned world] in world.random16() })
     replicator.shell = self
-    if replicator.override.pending != nil { world.tally.count("overrides resumed at a start") }
+    if replicator.override.pending != nil { world.mark("overrides resumed at a start", on: device) }
   }
 
   var isDiskFull: Bool { replicator.disk.isFull }
@@ -352,7 +352,7 @@ final class Process {
     case .send(let link, let message): send(message.encoded, to: link, as: .ordinary)
     case .close(let link), .closeAtOnce(let link): world.hangUp(link, device)
     case .schedule(let timer, let wait):
-      if case .introduce = timer { world.tally.count("held links") }
+      if case .introduce = timer { world.mark("held links", on: device) }
       world.later(wait, .peering(device.number, device.generation, timer))
     case .report(.penalised(let peer, let why)): world.penalised(peer, by: device, why)
     }
@@ -464,7 +464,7 @@ extension Process: ReplicatorShell {
   func perform(_ effect: DiskEffect) {
     guard !isEnded else { return }
     switch effect {
-    case .shrinkBallast: world.tally.count("hit a full disk")
+    case .shrinkBallast: world.mark("hit a full disk", on: device)
     case .holdBallast: reservedNotes = Self.notesMax
     case .look(let wait):
       let moment = world.now + wait

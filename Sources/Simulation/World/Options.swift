@@ -33,6 +33,8 @@ package struct Options: Hashable, Sendable {
   package var purchasesEvery: Int64 = 0
   /// The mean time between two withdrawals or new entitlements, in virtual milliseconds; 0 for a run without them.
   package var withdrawalsEvery: Int64 = 0
+  /// The points at which the run continues with other random numbers.
+  package var branches: [Branch] = []
 
   /// Creates the options that a seed chooses.
   ///
@@ -195,6 +197,7 @@ extension Options: CustomStringConvertible {
       + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) large=\(large) "
       + "quota=\(quota) files=\(files) purchases=\(purchasesEvery) withdrawals=\(withdrawalsEvery) "
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
+      + (branches.isEmpty ? "" : " branch=" + branches.map(\.description).joined(separator: ","))
   }
 
   /// Parses `name=value` words. The seed chooses the options that are not given. Nil if a word is invalid or there is
@@ -215,6 +218,7 @@ extension Options: CustomStringConvertible {
 
   private mutating func set(_ name: Substring, _ value: Substring) -> Bool {
     if name == "faults" { return setFaults(value) }
+    if name == "branch" { return setBranches(value) }
     guard let number = Int(value), number >= 0 else { return false }
     switch name {
     case "devices": devices = number
@@ -232,6 +236,12 @@ extension Options: CustomStringConvertible {
     default: return false
     }
     return true
+  }
+
+  private mutating func setBranches(_ list: Substring) -> Bool {
+    let parsed = list.split(separator: ",", omittingEmptySubsequences: false).map { Branch($0) }
+    branches = parsed.compactMap(\.self)
+    return branches.count == parsed.count
   }
 
   private mutating func setFaults(_ list: Substring) -> Bool {

@@ -22,6 +22,8 @@ package struct Outcome: Sendable {
   package let events: Int
   package let virtualMilliseconds: Moment
   package let tally: Tally
+  /// The number of events before each feature of the run occurred for the first time.
+  package let features: [Feature: Int]
   /// A hash over all events and messages, which is the same for every run with these options.
   package let trace: UInt64
 }
@@ -34,8 +36,8 @@ package enum Run {
       world = try World(options, log: log)
     } catch {
       return Outcome(
-        options: options, failure: failure(error), events: 0, virtualMilliseconds: 0, tally: Tally(), trace: 0
-      )
+        options: options, failure: failure(error), events: 0, virtualMilliseconds: 0, tally: Tally(),
+        features: [:], trace: 0)
     }
     var found: Failure?
     do {
@@ -55,7 +57,7 @@ package enum Run {
     }
     let outcome = Outcome(
       options: options, failure: found, events: world.events, virtualMilliseconds: world.now - World.start,
-      tally: world.tallyWithDisks, trace: world.trace)
+      tally: world.tallyWithDisks, features: world.marks.features, trace: world.trace)
     world.end()
     return outcome
   }

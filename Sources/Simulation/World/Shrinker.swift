@@ -21,7 +21,7 @@ import VirtualDisk
 //       …
 //
 // The order of candidates matters. Candidates with far fewer events come first, because short runs make all later tries
-// cheap; then come those with no faults, with one fault less, and with fewer devices. The search ends when no candidate
+// cheap; then come those with a branch less, no faults, one fault less, and fewer devices. The search ends when no candidate
 // is better than the best run, or after `triesMax` runs. The seed never changes.
 
 /// Searches for a smaller run that fails a check of the same rule: with fewer events, devices and kinds of faults.
@@ -56,7 +56,8 @@ package struct Shrinking {
   }
 
   private static func size(_ outcome: Outcome) -> Int {
-    outcome.options.faults.count * 200 + outcome.options.devices * 100 + outcome.options.adversaries * 100
+    outcome.options.branches.count * 300 + outcome.options.faults.count * 200 + outcome.options.devices * 100
+      + outcome.options.adversaries * 100
       + outcome.options.events
   }
 
@@ -70,6 +71,7 @@ package struct Shrinking {
     }
     for part in [1, 2, 4, 6, 7] { add { $0.events = $0.events * part / 8 } }
     add { $0.events = min($0.events, outcome.events) }
+    for number in options.branches.indices { add { $0.branches.remove(at: number) } }
     add { $0.faults = [:] }
     for fault in options.faults.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       add { $0.faults[fault] = nil }

@@ -73,7 +73,7 @@ extension World {
     guest.firstStatements = process.replicator.circle.statements(notIn: [])
     devices.append(guest)
     later(random.wait(1_000), .start(guest.number))
-    tally.count("invited")
+    mark("invited", on: guest)
     return true
   }
 
@@ -97,7 +97,7 @@ extension World {
     for isNear in [true, false] {
       let side = devices.filter { $0.key != device.key && near.contains($0.number) == isNear }
       guard maySpare(device), let judge = random.pick(side), revoke(device, by: judge) else { continue }
-      tally.count("revoked by one part")
+      mark("revoked by one part", on: device)
     }
   }
 
@@ -138,7 +138,7 @@ extension World {
     let able = devices.filter { ![device.key, other.key].contains($0.key) && $0.process?.isMember == true }
     guard let third = random.pick(able) else { return }
     revocations -= 1
-    if revoke(device, by: third, reinstating: other.key) { tally.count("reinstated") }
+    if revoke(device, by: third, reinstating: other.key) { mark("reinstated", on: device) }
   }
 
   /// Returns a duration that is short enough to begin and end while faults still occur.
@@ -162,6 +162,7 @@ extension World {
         RevocationTerms(device: other.key, kept: kept, reinstated: Set([reinstated].compactMap(\.self))),
         by: key, at: device.wall)
     else { return false }
+    mark("revocations", on: other)
     revoked.insert(other.key)
     revocations += 1
     if random.happens(perThousand: 300), let third = random.pick(devices.filter { $0.key != device.key }) {
@@ -195,10 +196,11 @@ extension World {
     perhapsEndInside(device)
     do {
       try process.replicator.restamp(ended, now: device.time)
-      tally.count("restamped")
+      mark("restamped", on: device)
       // If the process was killed right after the transaction, its store can't be read until the process restarts.
       if !process.isEnded { judged { try $0.wroteAgain(device) } }
     } catch {
+      if process.isEnded { mark("killed inside a restamp", on: device) }
       guard !process.isEnded, !(error is ReauthoringError) else { return false }
       process.replicator.storeFailed(error)
     }

@@ -33,7 +33,7 @@ extension World {
     if isOfImage { twin.storeIdentity = device.storeIdentity }
     twin.addressBook = device.addressBook + [device.address]
     devices.append(twin)
-    tally.count("cloned")
+    mark("cloned", on: device)
     judged { try $0.cloned(device, as: twin) }
     return twin
   }

@@ -45,18 +45,21 @@ extension World {
   /// Causes one of the faults of this run, chosen by their weights.
   func causeFault() {
     later(random.wait(options.faultsEvery), .fault)
+    if let frequentFault, random.happens(perThousand: 500) { return attempt(frequentFault) }
     let faults = options.faults.sorted { $0.key.rawValue < $1.key.rawValue }
     var left = random.below(max(faults.reduce(0) { $0 + $1.value }, 1))
     for (fault, weight) in faults {
       left -= weight
-      guard left < 0 else { continue }
-      log?("  fault: \(fault)")
-      if cause(fault) {
-        self.faults += 1
-        tally.count("fault \(fault)")
-      }
-      return
+      if left < 0 { return attempt(fault) }
     }
+  }
+
+  private func attempt(_ fault: Fault) {
+    log?("  fault: \(fault)")
+    guard cause(fault) else { return }
+    faults += 1
+    tally.count("fault \(fault)")
+    marks.note(fault)
   }
 
   /// Causes a fault; returns false if there was nothing that the fault could affect.
@@ -243,7 +246,7 @@ extension World {
       device.backup = nil
       device.storeIdentity = random.next()
       judged { try $0.restored(device) }
-      tally.count("restored")
+      mark("restored", on: device)
     } else {
       device.backup = device.disk.copy()
     }

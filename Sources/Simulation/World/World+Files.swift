@@ -122,7 +122,7 @@ extension World {
       write(file)
     } catch {
       guard !process.isEnded else { return }
-      tally.count("files not added")
+      mark("files not added", on: process.device)
       if !(error is FileStoreError) { process.replicator.storeFailed(error) }
     }
   }
@@ -147,7 +147,7 @@ extension World {
       try? store.noteUsed(file, now: device.wall)
       return
     }
-    tally.count("files asked for")
+    mark("files asked for", on: device)
     process.replicator.ask(for: file, now: device.time)
     if !process.isEnded { judged { try $0.stepped(device) } }
     later(fileRandom.wait(20_000), .end(.stopAsking(device.number, device.generation, file)))

@@ -140,7 +140,9 @@ extension World {
   func endInquiry(_ process: Process) {
     guard let inquiry = process.inquiry else { return }
     process.inquiry = nil
-    guard inquiry.hasAnswer, mayDirect(process) else { return tally.count("overrides without an answer") }
+    guard inquiry.hasAnswer, mayDirect(process) else {
+      return mark("overrides without an answer", on: process.device)
+    }
     let isMirror = inquiry.verb == "mirror"
     // "Overrides", step 2: peers' heads of this device's own log don't count.
     let own = LogKey(
@@ -173,8 +175,8 @@ extension World {
         + shown(request.revert.present))
     overrides[request.operation] = confirmed
     operations.append(request.operation)
-    tally.count("overrides begun")
-    if confirmed.isOfLiar { tally.count("overrides by a liar's heads") }
+    mark("overrides begun", on: process.device)
+    if confirmed.isOfLiar { mark("overrides by a liar's heads", on: process.device) }
     perhapsEndInside(process.device, perThousand: 100)
     do {
       try process.replicator.begin(request)
@@ -204,7 +206,7 @@ extension World {
       perhapsEndInside(device)
       noteWritten(request, by: process)
     case .written(let request, let sets): written(request, sets, by: process)
-    case .finished: tally.count("overrides done")
+    case .finished: mark("overrides done", on: device)
     }
   }
 
@@ -230,11 +232,11 @@ extension World {
     // Perhaps kill the process after it has written the sets but before it has recorded that they are written.
     perhapsEndInside(device, perThousand: 200, after: 1..<6)
     log?("  \(device.name) finished its \(request.verb) in \(sets.count) sets")
-    tally.count(sets.isEmpty ? "overrides without a difference" : "overrides written")
-    if confirmed.isWritten { tally.count("overrides applied twice") }
-    if now > confirmed.begun + 1_000 { tally.count("overrides that waited") }
+    mark(sets.isEmpty ? "overrides without a difference" : "overrides written", on: device)
+    if confirmed.isWritten { mark("overrides applied twice", on: device) }
+    if now > confirmed.begun + 1_000 { mark("overrides that waited", on: device) }
     if (try? isOverCut(request.revert, process)) == true {
-      tally.count("overrides over a log cut meanwhile")
+      mark("overrides over a log cut meanwhile", on: device)
     }
   }
 
@@ -250,7 +252,7 @@ extension World {
 
   /// Cancels an override: turning sync off drops it.
   func giveUp(_ process: Process) {
-    tally.count("overrides given up")
+    mark("overrides given up", on: process.device)
     prefer(process.device, false)
     if !process.isEnded { prefer(process.device, true) }
   }

@@ -56,9 +56,10 @@ extension World {
 
   /// Erases records, which removes their values from the stores of all devices.
   private func eraseRecords(_ device: Device) {
-    tally.count("erases")
+    mark("erases", on: device)
     perhapsEndInside(device)
     write(device, "erase", erase(device))
+    if device.process?.isEnded == true { mark("killed inside an erase", on: device) }
   }
 
   func writeLastWord(_ device: Device, alsoSettings: Bool = true) {
@@ -98,9 +99,10 @@ extension World {
     guard let process = device.process, !process.isEnded else { return }
     perhapsEndInside(device)
     do { try process.replicator.rebuild(now: device.time) } catch {
+      if process.isEnded { mark("killed inside a rebuild", on: device) }
       return process.isEnded ? () : process.replicator.storeFailed(error)
     }
-    tally.count("rebuilt")
+    mark("rebuilt", on: device)
     if !process.isEnded { judged { try $0.stepped(device) } }
   }
 
@@ -125,7 +127,7 @@ extension World {
       acknowledged(device, sets)
     } catch {
       guard !process.isEnded else { return }
-      tally.count("refused writes")
+      mark("refused writes", on: device)
       if !(error is WriteRefusal || error is ChangeSetError) { process.replicator.storeFailed(error) }
     }
   }

@@ -23,7 +23,7 @@ extension World {
     device.disk.restart()
     if !isHealing, options.faults[.restart] != nil, random.happens(perThousand: 200) {
       device.isUpgraded = true
-      tally.count("upgraded")
+      mark("upgraded", on: device)
     }
     // Rebuilding the tables takes a few hundred writes, and so does filling them.
     let (chance, changes) = device.isUpgraded ? (700, 40..<400) : (150, 1..<60)
@@ -41,7 +41,7 @@ extension World {
       guard device.disk.hasStopped || device.disk.isFaulty else {
         return fail(.start, "\(device.name) can't open its store on a healthy disk: \(error)")
       }
-      tally.count("failed start")
+      mark("failed start", on: device)
       device.isSuspect = true
       device.disk.restart()
       later(1_000 + random.wait(3_000), .start(device.number))
@@ -60,7 +60,7 @@ extension World {
     for device in devices {
       guard let process = device.process, process.isEnded else { continue }
       let death: Death = device.isDoomedToPowerLoss ? .powerLoss : .killed
-      tally.count(death == .powerLoss ? "power lost inside a turn" : "killed inside a turn")
+      mark(death == .powerLoss ? "power lost inside a turn" : "killed inside a turn", on: device)
       bury(process, death, restartAfter: random.wait(2_000))
     }
   }
@@ -74,12 +74,14 @@ extension World {
     process.replicator.close()
     process.volume.cut()
     if death == .stopped, !device.disk.names.contains(Device.storeFile + "-wal") {
-      tally.count("log removed")
+      mark("log removed", on: device)
     }
     device.process = nil
     device.generation += 1
     if death == .powerLoss {
+      let lost = device.disk.counters.namesLost
       device.disk.powerLoss(&random)
+      if device.disk.counters.namesLost > lost { mark("names lost", on: device) }
       // All data that is left after a power loss is durable.
       device.isSuspect = false
     } else {
@@ -109,8 +111,11 @@ extension World {
       fail(.digest, "\(device.name) and \(name(of: peer)) have equal sets of \(lane) but different digests")
     case .membershipChanged where hasJustForked(device):
       // Let a user write at the very moment at which the fork becomes known.
-      if device.isHonest { tally.count("learned of its own fork") }
+      if device.isHonest { mark("learned of its own fork", on: device) }
       later(Moment(random.below(4)), .end(.words([device.number])))
+    case .statementsCrowded: mark("too many statements of one signer", on: device)
+    case .quotaExceeded: mark("quotas exceeded", on: device)
+    case .laneClosed(_, .records, _): mark("records lanes closed", on: device)
     default: break
     }
     log?("  \(device.name): \(event)")
@@ -126,18 +131,20 @@ extension World {
 
   func noted(_ event: ReplicatorEvent, by device: Device) {
     switch event {
-    case .began: tally.count("new incarnation")
-    case .spent: tally.count("incarnations spent")
-    case .freed: tally.count("times that files were freed")
-    case .damagedFile: tally.count("damaged files")
+    case .began(_, let why):
+      tally.count("new incarnation")
+      mark("new incarnation because \(why)", on: device)
+    case .spent: mark("incarnations spent", on: device)
+    case .freed: mark("times that files were freed", on: device)
+    case .damagedFile: mark("damaged files", on: device)
     case .logsRebuilt:
-      tally.count("logs rebuilt")
+      markRebuild(of: device)
       judged { try $0.passed(device) }
     case .damaged(let sets):
       fail(.store, "\(device.name) reported damaged sets on an undamaged disk: \(sets)")
-    case .repaired: tally.count("damaged sets replaced")
-    case .discarded: tally.count("discarded sets deleted")
-    case .logNotShortened: tally.count("log not shortened")
+    case .repaired: mark("damaged sets replaced", on: device)
+    case .discarded: mark("discarded sets deleted", on: device)
+    case .logNotShortened: mark("log not shortened", on: device)
     case .override(let event): noted(event, by: device)
     case .unprovable(_, let why): fail(.fork, "\(device.name) can't prove a fork: \(why)")
     case .unprovableTree(_, let why): fail(.fork, "\(device.name) can't prove too many branches: \(why)")
@@ -150,6 +157,7 @@ extension World {
     tally.count("commits")
     tally.count("sets", by: report.placements.count)
     tally.count("forks", by: report.forks.count)
+    markCommit(report, by: device)
     tally.count("sets beyond a quota", by: report.placements.count { $0 == .beyondQuota })
     // A branch proof follows within the step and rebuilds the logs. Messages composed before that describe the logs as
     // they are now.
@@ -157,7 +165,7 @@ extension World {
   }
 
   func storeFailed(_ error: any Error, on device: Device) {
-    tally.count("hit a disk error")
+    mark("hit a disk error", on: device)
     log?("  \(device.name): store error: \(error)")
     guard device.disk.isFaulty else {
       return fail(.store, "the store of \(device.name) failed on a healthy disk: \(error)")

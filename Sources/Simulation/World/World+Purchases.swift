@@ -27,9 +27,9 @@ extension World {
     tally.count("purchases")
     guard let after = device.process?.replicator.circle else { return }
     if after.statement(statement.id) == nil {
-      tally.count("purchases that were older")
+      mark("purchases that were older", on: device)
     } else if after.ids.count == circle.ids.count {
-      tally.count("purchases that replaced others")
+      mark("purchases that replaced others", on: device)
     }
   }
 

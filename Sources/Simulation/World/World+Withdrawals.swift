@@ -31,7 +31,7 @@ extension World {
     let entitled = withdrawalRandom.happens(perThousand: 900) ? [target.key] : nil
     guard let statement = try? authority.entitlement(for: entitled, begin..<end, issuedAt: 0, by: key)
     else { return }
-    tally.count("entitlements given again")
+    mark("entitlements given again", on: device)
     learn(device, statement)
   }
 
@@ -76,9 +76,9 @@ extension World {
     tally.count("withdrawals")
     guard let after = device.process?.replicator.circle else { return }
     if after.accepted.count < before.accepted.count {
-      tally.count("withdrawals that counted")
+      mark("withdrawals that counted", on: device)
     } else {
-      tally.count("withdrawals without effect")
+      mark("withdrawals without effect", on: device)
     }
   }
 }

@@ -40,7 +40,8 @@ import Wire
 // meant for a dead process are ignored.
 //
 // Nothing here may depend on real time, threads or the order of a `Set` or `Dictionary`, because a seed would then not
-// reproduce its failure. Collections are therefore sorted before anything is drawn from them. `trace` is a hash of all
+// reproduce its failure. Collections are therefore sorted before anything is drawn from them. A branch restarts the
+// generators after a number of events, so that everything up to there is repeated. `trace` is a hash of all
 // events and messages, which `simulator --twice` compares between two runs. For a failure, the simulator prints the
 // options as one line, which `simulator --run` replays, and then searches for a smaller run (Shrinker.swift).
 
@@ -51,6 +52,8 @@ package final class World {
   package let options: Options
   package internal(set) var now: Moment = World.start
   package internal(set) var tally = Tally()
+  /// The rare states of the run so far, and what they coincided with.
+  var marks = Marks()
   /// The number of events so far.
   package internal(set) var events = 0
   /// A hash over all events and all sent messages.
@@ -58,25 +61,29 @@ package final class World {
   var devices: [Device] = []
   let authority: Authority
   let watch = Watch()
-  var random: SplitMix
+  var random = SplitMix(seed: 0)
   private var queue = EventQueue<Event>()
   var links: [LinkID: Link] = [:]
   var linkCount: UInt64 = 0
   var weather = Weather()
   /// Randomness of everything about quotas, so that it changes nothing else.
-  var quotaRandom: SplitMix
+  var quotaRandom = SplitMix(seed: 0)
   /// Randomness of everything about files.
-  var fileRandom: SplitMix
+  var fileRandom = SplitMix(seed: 0)
   /// Randomness of everything about purchases.
-  var purchaseRandom: SplitMix
+  var purchaseRandom = SplitMix(seed: 0)
   /// Randomness of everything about withdrawals.
-  var withdrawalRandom: SplitMix
+  var withdrawalRandom = SplitMix(seed: 0)
   /// The contents that users attach, by number.
   var contents: [Int: [UInt8]] = [:]
   /// The statements with which each store begins.
   var firstStatements: [Membership.Statement] = []
   /// The number of faults so far.
   var faults = 0
+  /// The branches that the run has not reached yet, in order.
+  private var branches: ArraySlice<Branch> = []
+  /// The fault that is attempted every other time since a branch; nil if there is none.
+  var frequentFault: Fault?
   /// Whether the phase of faults is over.
   var isHealing = false
   /// The moment at which all copies of devices will have finished running in turns; nil if there are no copies.
@@ -124,15 +131,12 @@ package final class World {
   package init(_ options: Options, log: ((String) -> Void)? = nil) throws {
     self.options = options
     self.log = log
-    random = SplitMix(seed: options.seed)
-    quotaRandom = SplitMix(seed: options.seed ^ 0x7175_6f74_6173_0002)
-    fileRandom = SplitMix(seed: options.seed ^ 0x6669_6c65_7300_0002)
-    purchaseRandom = SplitMix(seed: options.seed ^ 0x7075_7263_6873_0002)
-    withdrawalRandom = SplitMix(seed: options.seed ^ 0x7769_7468_6472_0002)
+    branches = options.branches.sorted { $0.event < $1.event }[...]
     let count = options.devices + options.adversaries
     let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
     firstStatements = [authority.genesis]
+    draw(from: options.seed)
     for (number, guest) in keys.enumerated().dropFirst() {
       // Some devices are certified with the root key, others by a device that was certified before them.
       let issuer = random.happens(perThousand: 400) ? keys[random.below(number)].signing : nil
@@ -162,6 +166,15 @@ package final class World {
     }
     if options.purchasesEvery > 0 { later(purchaseRandom.wait(options.purchasesEvery), .purchase) }
     if options.withdrawalsEvery > 0 { later(withdrawalRandom.wait(options.withdrawalsEvery), .withdrawal) }
+  }
+
+  /// Restarts all random generators of the world. Those of disks and processes continue as before.
+  private func draw(from seed: UInt64) {
+    random = SplitMix(seed: seed)
+    quotaRandom = SplitMix(seed: seed ^ 0x7175_6f74_6173_0002)
+    fileRandom = SplitMix(seed: seed ^ 0x6669_6c65_7300_0002)
+    purchaseRandom = SplitMix(seed: seed ^ 0x7075_7263_6873_0002)
+    withdrawalRandom = SplitMix(seed: seed ^ 0x7769_7468_6472_0002)
   }
 
   // MARK: Quotas
@@ -201,7 +214,7 @@ package final class World {
           circle: authority.circle, issuer: DeviceKey(key), device: adversary.key, lane: lane, bytes: quota,
           issued: Self.start), with: key)
     else { return }
-    tally.count("granted")
+    mark("granted", on: adversary)
     learn(device, statement)
   }
 
@@ -277,6 +290,11 @@ package final class World {
 
   /// Handles the next event; returns false if there is none.
   package func step() throws -> Bool {
+    while let branch = branches.first, branch.event <= events {
+      branches.removeFirst()
+      draw(from: branch.seed)
+      frequentFault = branch.fault
+    }
     guard let (at, event) = queue.take() else { return false }
     now = max(now, at)
     events += 1

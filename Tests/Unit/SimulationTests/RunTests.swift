@@ -44,6 +44,13 @@ import VirtualDisk
     "seed=2120144 devices=3 free=0 adversaries=1 events=150 faults-every=980 people-every=36 records=7 large=10 "
       + "quota=0 files=2 purchases=0 "
       + "faults=keep-policy:19",
+    // A bit of a file that was altered after its leaf had been verified, and before the file was complete, was judged as
+    // a mistake of the node.
+    "seed=500 devices=4 free=0 adversaries=1 events=106 faults-every=275 people-every=268 records=57 large=10 "
+      + "quota=0 files=11 purchases=0 withdrawals=0 "
+      + "faults=alter-leaf:18,branches:3,clone:2,crossed:2,cut:3,day-jump:2,disk-full:5,expire:1,false-leaf:16,"
+      + "false-list:32,forced-direction:40,hoard:2,kill:3,kill-in-file:14,kill-inside:4,lying-answer:6,restart:3,"
+      + "restore:2,revoke:5,torn:3,trickle:2,withhold-leaf:32",
   ])
   func `runs that once failed succeed`(_ line: String) throws {
     let options = try #require(Options(line: line))

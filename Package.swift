@@ -252,9 +252,9 @@ let package = Package(
     shell(
       "WaymarkTesting",
       [
-        "Platform", "Sodium", "Wire", "JSONDocument", "SecureChannel", "X509", "Purchases", "Membership",
-        "Replication",
-        "Transport", "Model", "Enrolment", "NodeRuntime", "Waymark", "WaymarkCare",
+        "CSodium", "Platform", "Sodium", "Wire", "JSONDocument", "SecureChannel", "X509", "Purchases",
+        "Membership", "Replication",
+        "Transport", "Home", "Model", "Enrolment", "NodeRuntime", "Waymark", "WaymarkCare",
       ]),
     shell(
       "Simulation",

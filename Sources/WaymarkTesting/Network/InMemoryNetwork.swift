@@ -28,7 +28,7 @@ final class InMemoryNetwork: Sendable {
   private struct State {
     var responders: [SocketAddress: Responder] = [:]
     var cuts: Set<Pair> = []
-    var links: [Pair: [ObjectIdentifier: InMemoryLink]] = [:]
+    var links: [Pair: [InMemoryLink]] = [:]
     var nextPort: UInt16 = 49_152
   }
 
@@ -47,7 +47,7 @@ final class InMemoryNetwork: Sendable {
         return []
       }
       state.cuts.insert(pair)
-      return Array((state.links[pair] ?? [:]).values)
+      return state.links[pair] ?? []
     }
     for link in broken { link.breakOff() }
   }
@@ -81,13 +81,13 @@ final class InMemoryNetwork: Sendable {
   func opened(_ link: InMemoryLink, _ pair: Pair) -> Bool {
     state.withLock { state in
       guard !state.cuts.contains(pair) else { return false }
-      state.links[pair, default: [:]][ObjectIdentifier(link)] = link
+      state.links[pair, default: []].append(link)
       return true
     }
   }
 
   func ended(_ link: InMemoryLink, _ pair: Pair) {
-    state.withLock { _ = $0.links[pair]?.removeValue(forKey: ObjectIdentifier(link)) }
+    state.withLock { _ = $0.links[pair]?.removeAll { $0 === link } }
   }
 }
 

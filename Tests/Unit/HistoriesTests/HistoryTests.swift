@@ -7,7 +7,8 @@ struct HistoryTests {
   @Test(arguments: 1...8) func `nodes show what a model of the history shows`(seed: UInt64) async throws {
     let devices = 2 + Int(seed) % 3
     let steps = HistoryStep.history(40, devices: devices, seed: seed)
-    let (failure, journal) = try await HistoryRun.run(steps, devices: devices)
+    let outcome = try await HistoryRun.run(steps, devices: devices)
+    let (failure, journal) = (outcome.failure, outcome.journal)
     #expect(failure == nil, "\(failure.map { "\($0)" } ?? "")\n\(journal.joined(separator: "\n"))")
   }
 
@@ -67,7 +68,7 @@ struct HistoryTests {
   ) async throws {
     let history = try #require(steps.array).compactMap { HistoryStep($0) }
     #expect(history.count == steps.array?.count)
-    let (failure, _) = try await HistoryRun.run(history, devices: 3)
+    let failure = try await HistoryRun.run(history, devices: 3).failure
     #expect(failure == nil, "\(what): \(failure.map { "\($0)" } ?? "")")
   }
 

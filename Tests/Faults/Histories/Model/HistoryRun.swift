@@ -31,6 +31,16 @@ package struct HistoryFailure: Error, CustomStringConvertible {
   package var description: String { (step.map { "step \($0): " } ?? "at the end: ") + text }
 }
 
+/// What a history came to.
+package struct Outcome: Sendable {
+  /// The first difference from the model.
+  package let failure: HistoryFailure?
+  /// What the steps did until then, for people.
+  package let journal: [String]
+  /// What a simulation ran in which order, as a hash; nil without a simulation.
+  package fileprivate(set) var trace: String?
+}
+
 /// A circle of nodes that live through a history, next to the model.
 package struct HistoryRun {
   static let names = ["alice", "bob", "carol", "dave"]
@@ -59,12 +69,14 @@ package struct HistoryRun {
   var connected: [Int] = []
   /// A folder for backups.
   let folder: URL
+  /// The ids of new records.
+  var random: HistoryRandom
   /// What each step did, for people.
   package private(set) var journal: [String] = []
 
-  private init(_ count: Int) async throws {
+  private init(_ count: Int, _ clock: VirtualClock, seed: UInt64) async throws {
+    random = HistoryRandom(seed)
     let names = Self.names.prefix(count)
-    let clock = VirtualClock()
     let premiumEnd = clock.now.addingTimeInterval(Self.premiumSeconds)
     circle = try await TestCircle(
       names: Array(names), until: premiumEnd, storage: .directories, clock: clock)
@@ -80,13 +92,23 @@ package struct HistoryRun {
     await partition([])
   }
 
-  /// Runs a history.
+  /// Runs a history on the machine's threads, or in a simulation.
   ///
-  /// - Returns: the first difference, and what the steps did until then.
-  package static func run(
-    _ steps: [HistoryStep], devices: Int
-  ) async throws -> (failure: HistoryFailure?, journal: [String]) {
-    var run = try await HistoryRun(devices)
+  /// - Parameter seed: decides the order of all work in a simulation; nil for none.
+  package static func run(_ steps: [HistoryStep], devices: Int, seed: UInt64? = nil) async throws -> Outcome {
+    guard let seed else { return try await run(steps, devices, VirtualClock(), seed: 0) }
+    SeededRandomness.begin(seed)
+    var (outcome, trace) = try await SimulatedScheduler.run(seed: seed) { scheduler in
+      try await run(steps, devices, VirtualClock(on: scheduler), seed: seed)
+    }
+    outcome.trace = "\(trace)"
+    return outcome
+  }
+
+  private static func run(
+    _ steps: [HistoryStep], _ devices: Int, _ clock: VirtualClock, seed: UInt64
+  ) async throws -> Outcome {
+    var run = try await HistoryRun(devices, clock, seed: seed)
     var failure: HistoryFailure?
     do {
       for (index, step) in steps.enumerated() {
@@ -98,7 +120,7 @@ package struct HistoryRun {
     } catch let difference as HistoryFailure { failure = difference }
     await run.circle.close()
     try FileManager.default.removeItem(at: run.folder)
-    return (failure, run.journal)
+    return Outcome(failure: failure, journal: run.journal)
   }
 
   func node(_ device: Int) -> Node { circle[Self.names[device]] }
@@ -214,7 +236,7 @@ package struct HistoryRun {
     let kinds: [HistoryModel.Kind] = trip == nil ? [.trip, .habit] : [.trip, .lodging, .lodging, .habit]
     let kind = kinds[choices[0] % kinds.count]
     let record = model.addRecord(kind)
-    let id = UUID()
+    let id = random.uuid()
     ids.append(id)
     var changes = Changes()
     var writes: [HistoryModel.Cell: HistoryModel.Content] = [
@@ -460,7 +482,7 @@ package struct HistoryRun {
     let key = "history.\(choices[0] % 2)"
     let value = word(choices[1])
     let record = settings[key] ?? model.addRecord(.setting)
-    if settings[key] == nil { ids.append(UUID()) }
+    if settings[key] == nil { ids.append(random.uuid()) }
     settings[key] = record
     let cell = HistoryModel.Cell(record: record, field: .name)
     guard model.shown(cell, device) != .text(value) else { return nil }
@@ -559,7 +581,7 @@ package struct HistoryRun {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try await node(0).export(as: .json, to: file)
-    let other = try Node.inMemory()
+    let other = try Node.inMemory(clock: circle.clock)
     try await other.importFiles([file])
     let view = HistoryView(ids)
     let (before, after) = (try await view.records(of: node(0)), try await view.records(of: other))

@@ -1,3 +1,4 @@
+import Foundation
 package import JSONDocument
 
 /// One step of a history: something that a person does on one device, or that happens to the circle.
@@ -73,5 +74,10 @@ struct HistoryRandom {
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
     z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
     return Int((z ^ (z >> 31)) % UInt64(bound))
+  }
+
+  mutating func uuid() -> UUID {
+    let bytes = (0..<16).map { _ in UInt8(below(256)) }
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 }

@@ -328,12 +328,14 @@ let package = Package(
     .target(
       name: "Histories",
       dependencies: [
-        "Enrolment", "JSONDocument", "Reasons", "SQLite", "Waymark", "WaymarkKinds", "WaymarkCare",
-        "WaymarkFiles", "WaymarkTesting", "Wire",
+        "Enrolment", "JSONDocument", "Reasons", "SQLite", "VirtualDisk", "Waymark", "WaymarkKinds",
+        "WaymarkCare", "WaymarkFiles", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Histories/Model", swiftSettings: common),
     .executableTarget(
       name: "HistoryRunner", dependencies: ["Histories", "JSONDocument"],
-      path: "Tests/Faults/Histories/Runner", swiftSettings: common),
+      path: "Tests/Faults/Histories/Runner", swiftSettings: common,
+      // The libraries that it uses call the functions that it defines in FileCalls.swift.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
     tests("HistoriesTests", ["Histories", "JSONDocument"]),
     tests("HTTPTests", ["Platform", "HTTP", "PageServer", "Processes", "Transport", "Wire"]),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),

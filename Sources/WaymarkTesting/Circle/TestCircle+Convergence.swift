@@ -211,6 +211,15 @@ extension TestCircle {
     for node in nodes { await node.withCore { $0.hurry() } }
   }
 
+  /// Cuts a device off at once, as when its machine stops, until ``plugIn(_:)``. Callable in the middle of other work.
+  package func unplug(_ name: String) { network.stop(device(name).machine, true) }
+
+  /// Lets a device reach the others again.
+  package func plugIn(_ name: String) { network.stop(device(name).machine, false) }
+
+  /// Breaks all connections, which the devices then make again.
+  package func breakConnections() { network.breakConnections() }
+
   private func pair(_ one: String, _ other: String) -> InMemoryNetwork.Pair {
     precondition(one != other, "a connection needs two different devices: \(one) was named twice")
     return InMemoryNetwork.Pair(device(one).machine, device(other).machine)

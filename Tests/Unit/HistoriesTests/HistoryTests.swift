@@ -61,6 +61,13 @@ struct HistoryTests {
         ["damage", 0, [876, 879, 986, 839]],
       ]
     ),
+    (
+      "a profile that was written and undone is not written again at a readmission",
+      [
+        ["profile", 2, [458, 711, 797, 58]], ["undo", 2, [572, 831, 735, 191]],
+        ["readmit", 2, [920, 111, 60, 452]], ["profile", 1, [390, 624, 474, 614]],
+      ]
+    ),
   ]
 
   @Test(arguments: found) func `a history that differed once is equal to the model`(
@@ -73,7 +80,7 @@ struct HistoryTests {
   }
 
   @Test func `a history is read back as it was written`() {
-    let steps = HistoryStep.history(500, devices: 3, seed: 1)
+    let steps = HistoryStep.history(500, devices: 3, seed: 1, isSimulated: true)
     #expect(steps.compactMap { HistoryStep($0.json) } == steps)
     #expect(Set(steps.map(\.action)).count == HistoryStep.Action.allCases.count)
     for bad in [["wish", 0, [1, 2, 3, 4]], ["edit", -1, [1, 2, 3, 4]], ["edit", 0, [1]], "edit"] as [JSON] {

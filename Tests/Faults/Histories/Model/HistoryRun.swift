@@ -15,6 +15,7 @@
 import Foundation
 import JSONDocument
 import Reasons
+import Synchronization
 import Waymark
 import WaymarkCare
 import WaymarkFiles
@@ -97,6 +98,13 @@ package struct HistoryRun {
   /// - Parameter seed: decides the order of all work in a simulation; nil for none.
   package static func run(_ steps: [HistoryStep], devices: Int, seed: UInt64? = nil) async throws -> Outcome {
     guard let seed else { return try await run(steps, devices, VirtualClock(), seed: 0) }
+    if isFirst.exchange(false, ordering: .relaxed) {
+      // What is created once in a process, in part with random bytes, exists afterwards.
+      let everything = HistoryStep.Action.allCases.map {
+        HistoryStep(action: $0, device: 1, choices: [1, 1, 1, 1])
+      }
+      _ = try await run(everything, devices: 2, seed: 0)
+    }
     SeededRandomness.begin(seed)
     var (outcome, trace) = try await SimulatedScheduler.run(seed: seed) { scheduler in
       try await run(steps, devices, VirtualClock(on: scheduler), seed: seed)
@@ -104,6 +112,8 @@ package struct HistoryRun {
     outcome.trace = "\(trace)"
     return outcome
   }
+
+  private static let isFirst = Atomic(true)
 
   private static func run(
     _ steps: [HistoryStep], _ devices: Int, _ clock: VirtualClock, seed: UInt64
@@ -144,39 +154,7 @@ package struct HistoryRun {
     let device = step.action == .renew ? 0 : step.device % devices.count
     try await passEnds()
     let name = Self.names[device]
-    var text: String?
-    switch step.action {
-    case .create: text = try await create(device, step.choices)
-    case .edit: text = try await edit(device, step.choices)
-    case .move: text = try await move(device, step.choices)
-    case .copy: text = try await copy(device, step.choices)
-    case .delete: text = try await delete(device, step.choices)
-    case .restore: text = try await restore(device, step.choices)
-    case .erase: text = try await erase(device, step.choices)
-    case .undo: text = try await undo(device, step.choices)
-    case .resolve: text = try await resolve(device, step.choices)
-    case .setting: text = try await set(device, step.choices)
-    case .profile: text = try await profile(device, step.choices)
-    case .attach: text = try await attach(device, step.choices)
-    case .eraseData: text = try await eraseData(device, step.choices)
-    case .export: text = try await export(device)
-    case .import: text = try await importFile(device, step.choices)
-    case .backup: text = try await backUp(device)
-    case .restoreBackup: text = try await restoreBackup(device, step.choices)
-    case .override: text = try await override(device, step.choices)
-    case .connect: text = try await connect(device, step.choices)
-    case .meet: text = try await meet(device, step.choices)
-    case .sync: text = try await sync(device)
-    case .reopen:
-      try await circle.reopen(name)
-      text = "opens its node again"
-    case .readmit: text = try await readmit(device)
-    case .renew: text = try await renew()
-    case .damage: text = try await damage(device, step.choices)
-    case .wait:
-      try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
-      text = nil
-    }
+    var text = try await act(device, step)
     // A device that has nothing to do it to gets a record instead, so that few steps do nothing.
     let isWithoutRecords = text == nil && [.edit, .move, .copy, .delete, .attach].contains(step.action)
     if isWithoutRecords { text = try await create(device, step.choices) }
@@ -185,6 +163,44 @@ package struct HistoryRun {
     model.freeFiles(device)
     if connected.contains(device) { try await settle(connected) }
     try await check(device)
+  }
+
+  /// Does what a step says. Returns nil if there is nothing to do it to.
+  mutating func act(_ device: Int, _ step: HistoryStep) async throws -> String? {
+    switch step.action {
+    case .create: return try await create(device, step.choices)
+    case .edit: return try await edit(device, step.choices)
+    case .move: return try await move(device, step.choices)
+    case .copy: return try await copy(device, step.choices)
+    case .delete: return try await delete(device, step.choices)
+    case .restore: return try await restore(device, step.choices)
+    case .erase: return try await erase(device, step.choices)
+    case .undo: return try await undo(device, step.choices)
+    case .resolve: return try await resolve(device, step.choices)
+    case .setting: return try await set(device, step.choices)
+    case .profile: return try await profile(device, step.choices)
+    case .attach: return try await attach(device, step.choices)
+    case .eraseData: return try await eraseData(device, step.choices)
+    case .export: return try await export(device)
+    case .import: return try await importFile(device, step.choices)
+    case .backup: return try await backUp(device)
+    case .restoreBackup: return try await restoreBackup(device, step.choices)
+    case .override: return try await override(device, step.choices)
+    case .connect: return try await connect(device, step.choices)
+    case .meet: return try await meet(device, step.choices)
+    case .sync: return try await sync(device)
+    case .reopen:
+      try await circle.reopen(Self.names[device])
+      return "opens its node again"
+    case .readmit: return try await readmit(device)
+    case .renew: return try await renew()
+    case .damage: return try await damage(device, step.choices)
+    case .stopInCommand: return try await stopInCommand(device, step.choices)
+    case .stopInExchange: return try await stopInExchange(device, step.choices)
+    case .wait:
+      try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
+      return nil
+    }
   }
 
   /// Returns the item that a choice means; nil if there is none.
@@ -541,6 +557,7 @@ package struct HistoryRun {
 
   mutating func exchange(_ together: [Int]) async throws {
     connected = []
+    breakConnectionsSoon()
     await partition(together)
     try await settle(together)
     await partition([])

@@ -58,7 +58,10 @@ guard arguments.isEmpty, (2...4).contains(devices) else {
     "usage: HistoryRunner [--seed N] [--runs N] [--steps N] [--devices 2…4] [--replay FILE] [--simulated] [--twice]"
   )
 }
-if isSimulated { restartWithStableHashes() }
+if isSimulated {
+  restartWithStableHashes()
+  FileCallObserver.isAvailable = fileCallsAreReported
+}
 
 /// Runs a history; twice, if it is to be the same both times.
 @MainActor func run(_ history: [HistoryStep], _ seed: Int) async throws -> Outcome {
@@ -106,7 +109,7 @@ let start = ContinuousClock.now
 /// How often the steps did what, by the verb in their line of the journal.
 var deeds: [String: Int] = [:]
 for number in seed..<seed + runs {
-  let history = HistoryStep.history(steps, devices: devices, seed: UInt64(number))
+  let history = HistoryStep.history(steps, devices: devices, seed: UInt64(number), isSimulated: isSimulated)
   let outcome = try await run(history, number)
   for line in outcome.journal {
     deeds[line.split(separator: " ").dropFirst().first.map(String.init) ?? "", default: 0] += 1

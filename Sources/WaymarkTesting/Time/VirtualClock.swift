@@ -55,6 +55,7 @@ public final class VirtualClock: Sendable {
   package init(on scheduler: SimulatedScheduler) {
     start = Self.morning.milliseconds
     self.scheduler = scheduler
+    scheduler.whenStuck = { [weak self] in self?.fireNext() ?? false }
   }
 
   /// The current time.
@@ -150,14 +151,24 @@ public final class VirtualClock: Sendable {
   }
 
   private func fire(_ due: Due) async {
-    await withCheckedContinuation { continuation in
-      due.executor.async { [self] in
-        // Work that ran earlier on this queue may have cancelled the timer.
-        let isWanted = state.withLock { $0.due.removeValue(forKey: due.number) } != nil
-        if isWanted { due.body() }
-        continuation.resume()
-      }
+    await withCheckedContinuation { continuation in fire(due) { continuation.resume() } }
+  }
+
+  private func fire(_ due: Due, _ whenDone: @escaping @Sendable () -> Void) {
+    due.executor.async { [self] in
+      // Work that ran earlier on this queue may have cancelled the timer.
+      let isWanted = state.withLock { $0.due.removeValue(forKey: due.number) } != nil
+      if isWanted { due.body() }
+      whenDone()
     }
+  }
+
+  /// Advances to the next timer and fires it, for a simulation in which something waits for it. Returns false if there is
+  /// none.
+  private func fireNext() -> Bool {
+    guard let due = takeDue(by: .max - 1) else { return false }
+    fire(due) {}
+    return true
   }
 
   // MARK: Waiting for idle nodes

@@ -10,6 +10,9 @@ import Wire
 //                        ▲         ▲           ▲          ▲
 //     the stop   before any piece of work or any change to a file, or when the reply has arrived
 //
+// How many changes a command makes shows only when it has run. So while the machine is not connected to others, an image is
+// taken before each change with such a chance that one is left in the end, and each moment has the same chance to be that one.
+//
 // When the command has replied, all of it is there after the start, whatever happened to the disk. Otherwise, all of it is
 // there or nothing, and no other device has more than the device itself.
 
@@ -27,55 +30,67 @@ private final class MachineStop {
   let kind: Kind
   private let home: Home
   private let unplug: () -> Void
-  private let disk: Disk?
+  private let disk: Disk
   private let survival: Survival
   private var random: SplitMix
-  /// The number of changes until it happens.
-  private var left: Int
+  /// The number of changes until it happens; nil if any moment of the command has the same chance.
+  private var left: Int?
+  private var changes: UInt64 = 0
   private(set) var image: HomeImage?
 
-  /// - Parameter after: the number of changes to files or, for `killBeforeWork`, of pieces of work that come before.
+  /// - Parameter after: the number of changes to files or, for `killBeforeWork`, of pieces of work that come before; nil
+  ///   for any number.
   init(
-    _ kind: Kind, after: Int, survival: Int, _ home: Home, _ scheduler: SimulatedScheduler,
+    _ kind: Kind, after: Int?, survival: Int, _ home: Home, _ scheduler: SimulatedScheduler,
     unplug: @escaping () -> Void
   )
     throws
   {
     self.kind = FileCallObserver.isAvailable ? kind : .killBeforeWork
     (self.home, self.unplug, left) = (home, unplug, after)
-    self.survival = Survival.variants[survival % Survival.variants.count]
+    self.survival =
+      kind == .powerLoss ? Survival.variants[survival % Survival.variants.count] : Survival(.everything)
     random = SplitMix(seed: UInt64(survival))
-    disk = kind == .powerLoss ? try HomeImage(of: home).disk() : nil
+    disk = try HomeImage(of: home).disk()
     if self.kind == .killBeforeWork {
-      scheduler.interrupt(after: after) { self.happen() }
+      scheduler.interrupt(after: after ?? Int(random.below(12))) { self.happen() }
     } else {
-      FileCallObserver.current = { call in
-        guard self.image == nil, self.apply(call, scheduler) else { return }
-        if self.left == 0 { self.happen() }
-        self.left -= 1
-      }
+      FileCallObserver.current = { self.observe($0, scheduler) }
     }
+  }
+
+  private func observe(_ call: FileCall, _ scheduler: SimulatedScheduler) {
+    guard left == nil || image == nil, let change = DiskChange(call, in: home.path) else { return }
+    scheduler.note(change.number)
+    changes += 1
+    if let left {
+      self.left = left - 1
+      if left == 0 { return happen() }
+    } else if random.below(changes) == 0 {
+      image = HomeImage(disk, survival, &random)
+    }
+    try? change.apply(to: disk)
   }
 
   /// Takes an image and cuts the machine off. Does nothing if that has happened.
   func happen() {
     guard image == nil else { return }
-    image = disk.map { HomeImage($0, survival, &random) } ?? HomeImage(of: home)
+    // A process that is killed before a piece of work has left what programs see now.
+    image = kind == .killBeforeWork ? HomeImage(of: home) : HomeImage(disk, survival, &random)
     unplug()
+  }
+
+  /// Lets it happen if it has not yet, because the command has replied. Returns whether it did.
+  func happensAfterReply() -> Bool {
+    if left == nil, random.below(changes + 1) == 0 { image = nil }
+    guard image == nil else { return false }
+    happen()
+    return true
   }
 
   func forget(_ scheduler: SimulatedScheduler) {
     FileCallObserver.current = nil
     scheduler.forgetInterruption()
-  }
-
-  /// Applies a call to the disk, unless it is the one before which the stop happens. Returns false if it does not concern
-  /// the home.
-  private func apply(_ call: FileCall, _ scheduler: SimulatedScheduler) -> Bool {
-    guard let change = DiskChange(call, in: home.path) else { return false }
-    scheduler.note(change.number)
-    if left > 0, let disk { try? change.apply(to: disk) }
-    return true
   }
 
   var description: String {
@@ -145,11 +160,15 @@ extension HistoryRun {
     .attach, .eraseData, .import,
   ]
 
-  private func stop(_ device: Int, _ choices: [Int], workMax: Int, changesMax: Int) throws -> MachineStop? {
+  /// - Parameters:
+  ///   - workMax: the number of pieces of work before one of which it happens.
+  ///   - changesMax: the number of changes before one of which it happens; nil if it may be any, because no other device
+  ///     notices.
+  private func stop(_ device: Int, _ choices: [Int], workMax: Int, changesMax: Int?) throws -> MachineStop? {
     guard let scheduler = circle.clock.scheduler else { return nil }
     let (circle, name) = (circle, Self.names[device])
     let kind = MachineStop.Kind.allCases[choices[0] % MachineStop.Kind.allCases.count]
-    let after = choices[1] % (kind == .killBeforeWork ? workMax : changesMax)
+    let after = (kind == .killBeforeWork ? workMax : changesMax).map { choices[1] % $0 }
     return try MachineStop(kind, after: after, survival: choices[2], node(device).home, scheduler) {
       circle.unplug(name)
     }
@@ -158,7 +177,7 @@ extension HistoryRun {
   /// A machine stops while a command runs, or just after its reply.
   mutating func stopInCommand(_ device: Int, _ choices: [Int]) async throws -> String? {
     guard let scheduler = circle.clock.scheduler,
-      let stop = try stop(device, choices, workMax: 12, changesMax: 40)
+      let stop = try stop(device, choices, workMax: 12, changesMax: connected.contains(device) ? 40 : nil)
     else { return nil }
     var random = HistoryRandom(UInt64(choices[3]))
     let action = Self.interruptible[random.below(Self.interruptible.count)]
@@ -172,8 +191,7 @@ extension HistoryRun {
       throw error
     }
     stop.forget(scheduler)
-    let hasReplied = stop.image == nil
-    stop.happen()
+    let hasReplied = stop.happensAfterReply()
     try await startAgain(device, stop)
     do { try await check(device) } catch let difference as Difference where !hasReplied {
       let after = difference
@@ -218,7 +236,8 @@ extension HistoryRun {
     if stop.image != nil { try await startAgain(device, stop) }
     try await exchange([device, peer])
     return stop.image == nil
-      ? "meets \(Self.names[peer])" : "interrupts its meeting with \(Self.names[peer]) when it \(stop.description)"
+      ? "meets \(Self.names[peer])"
+      : "interrupts its meeting with \(Self.names[peer]) when it \(stop.description)"
   }
 
   /// All connections break in the middle of an exchange.

@@ -73,7 +73,9 @@ import Histories
   }
 
   // The mode is an optional argument of `open`, which is passed in the same register as a third one.
-  @_cdecl("open") public func reportingOpen(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: UInt32) -> Int32 {
+  @_cdecl("open") public func reportingOpen(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: UInt32)
+    -> Int32
+  {
     reportOpen(path, flags)
     return nextOpen(path, flags, mode)
   }
@@ -97,7 +99,8 @@ import Histories
   }
 
   @_cdecl("pwrite64")
-  public func reportingPwrite64(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int {
+  public func reportingPwrite64(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int
+  {
     reportWrite(file, bytes, count, at: offset)
     return nextPwrite64(file, bytes, count, offset)
   }
@@ -134,7 +137,9 @@ import Histories
     return nextRename(path, target)
   }
 
-  @_cdecl("link") public func reportingLink(_ path: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int32 {
+  @_cdecl("link") public func reportingLink(_ path: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>)
+    -> Int32
+  {
     report { .link(String(cString: path), to: String(cString: target)) }
     return nextLink(path, target)
   }

@@ -105,6 +105,7 @@ if let replay {
   exit(outcome.failure == nil ? 0 : 1)
 }
 
+
 let start = ContinuousClock.now
 /// How often the steps did what, by the verb in their line of the journal.
 var deeds: [String: Int] = [:]

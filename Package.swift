@@ -336,7 +336,7 @@ let package = Package(
       path: "Tests/Faults/Histories/Runner", swiftSettings: common,
       // The libraries that it uses call the functions that it defines in FileCalls.swift.
       linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
-    tests("HistoriesTests", ["Histories", "JSONDocument"]),
+    tests("HistoriesTests", ["Histories", "JSONDocument", "Processes"]),
     tests("HTTPTests", ["Platform", "HTTP", "PageServer", "Processes", "Transport", "Wire"]),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Purchases", "Records", "Sodium", "Vectors", "Wire"]),

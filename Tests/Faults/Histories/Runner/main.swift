@@ -84,6 +84,7 @@ func show(_ outcome: Outcome) {
 @MainActor func report(_ history: [HistoryStep], _ seed: Int, _ failure: HistoryFailure) async throws -> Never
 {
   print("seed \(seed)\(isSimulated ? ", simulated" : "")\n\(failure)\nshortening…")
+  fflush(nil)
   var shrinker = HistoryShrinker(devices: devices, seed: isSimulated ? UInt64(seed) : nil, runs: 300)
   let short = try await shrinker.shrink(history)
   let outcome = try await run(short, seed)
@@ -104,7 +105,6 @@ if let replay {
   print(outcome.failure.map { "\($0)" } ?? "equal to the model")
   exit(outcome.failure == nil ? 0 : 1)
 }
-
 
 let start = ContinuousClock.now
 /// How often the steps did what, by the verb in their line of the journal.

@@ -7,7 +7,9 @@ import Dispatch
 package func offNode<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
-  try await withTaskExecutorPreference(BlockingWork.executor ?? BlockingExecutor.shared) { try await concurrently(body) }
+  try await withTaskExecutorPreference(BlockingWork.executor ?? BlockingExecutor.shared) {
+    try await concurrently(body)
+  }
 }
 
 /// Where `offNode` runs its work.

@@ -27,7 +27,8 @@ extension Node {
     return try Node(
       CircleCreation(name: name, now: clock.wall()),
       in: NodeEnvironment(
-        clock: clock, scheduler: clock.scheduler, transport: transport, purchases: .development, schema: schema),
+        clock: clock, scheduler: clock.scheduler, transport: transport, purchases: .development,
+        schema: schema),
       log: log)
   }
 }

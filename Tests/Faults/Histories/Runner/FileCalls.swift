@@ -2,7 +2,7 @@
 //
 // This program defines these calls itself, so that the dynamic linker finds them here before it finds those of the C library:
 // for this program, and for SQLite, Foundation and Swift's runtime as well. Each tells the observer what it is about to do,
-// and then calls the one of the C library. So a simulation knows every change to a file, whoever makes it, and in which order.
+// and then calls the one of the C library. So a simulation knows every change to a file, by any library, and in which order.
 //
 //     SQLite ──pwrite64──▶ this file ──▶ FileCallObserver
 //                              └───────▶ pwrite64 of the C library

@@ -187,10 +187,11 @@ mutants: deps ## check that the simulator finds planted bugs | ONLY=… SEEDS=10
 planted: deps ## check that tests and histories find mistakes planted in the shell | ONLY=… PART=1/4 MINUTES=15
 	@Tests/Faults/Planted/run $(ONLY) $(if $(PART),--part $(PART)) $(if $(MINUTES),--minutes $(MINUTES))
 
-histories: deps ## compare random histories with a model | SEED=1 RUNS=20 STEPS=60 DEVICES=3 REPLAY=a file
+histories: deps ## compare random histories with a model | SEED=1 RUNS=20 STEPS=60 DEVICES=3 SIMULATED=1 TWICE=1 REPLAY=a file
 	swift build -c release --product HistoryRunner
 	@"$$(swift build -c release --show-bin-path)/HistoryRunner" $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) \
-	  $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICES),--devices $(DEVICES)) $(if $(REPLAY),--replay $(REPLAY))
+	  $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICES),--devices $(DEVICES)) $(if $(REPLAY),--replay $(REPLAY)) \
+	  $(if $(SIMULATED),--simulated) $(if $(TWICE),--twice)
 
 images: deps ## check every state that a crash can leave of a store | WORD=… (selects scenarios)
 	swift build -c release --product Images

@@ -7,17 +7,27 @@ import Storage
 /// Between slices, the store may change. A command whose client has disconnected ends after its current slice.
 package final class Pace {
   private let check: () throws -> Void
-  private let slice: Duration?
-  private var began = ContinuousClock.now
+  /// The length of a slice in milliseconds; nil for endless slices.
+  private let slice: Int64?
+  private let steady: () -> Int64
+  private var began: Int64
   /// The number of pieces of work so far.
   package private(set) var steps = 0
 
   /// - Parameters:
-  ///   - slice: how long to work before yielding; nil to never yield.
+  ///   - slice: how many milliseconds to work before yielding.
+  ///   - steady: milliseconds of a monotonic clock.
   ///   - check: called after yielding; throws if the work can't continue.
-  package init(slice: Duration? = .milliseconds(50), check: @escaping () throws -> Void) {
+  package init(slice: Int64 = 50, steady: @escaping () -> Int64, check: @escaping () throws -> Void) {
     self.slice = slice
+    self.steady = steady
+    began = steady()
     self.check = check
+  }
+
+  /// Creates a pace that never yields.
+  package init() {
+    (slice, steady, check, began) = (nil, { 0 }, {}, 0)
   }
 
   /// Yields if the slice is over. To be called after each small piece of work.
@@ -25,11 +35,11 @@ package final class Pace {
   /// - Throws: `CancellationError`, or the error that `check` throws.
   package func step() async throws {
     steps += 1
-    guard let slice, began.duration(to: .now) >= slice else { return }
+    guard let slice, steady() - began >= slice else { return }
     try Task.checkCancellation()
     await Task.yield()
     try Task.checkCancellation()
     try check()
-    began = .now
+    began = steady()
   }
 }

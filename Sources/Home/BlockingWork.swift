@@ -7,7 +7,15 @@ import Dispatch
 package func offNode<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
-  try await withTaskExecutorPreference(BlockingExecutor.shared) { try await concurrently(body) }
+  try await withTaskExecutorPreference(BlockingWork.executor ?? BlockingExecutor.shared) {
+    try await concurrently(body)
+  }
+}
+
+/// Where `offNode` runs its work.
+package enum BlockingWork {
+  /// The executor of a simulation, which tasks inherit; nil for threads that may block.
+  @TaskLocal package static var executor: (any TaskExecutor)?
 }
 
 @concurrent

@@ -1,4 +1,4 @@
-package import Dispatch
+import Dispatch
 
 /// The clocks and timers of a node, which are passed in when the node is opened. Links, listeners and beacon sockets
 /// measure time with `monotonicMilliseconds()` instead.
@@ -7,9 +7,9 @@ package protocol NodeClock: Sendable {
   func wall() -> Int64
   /// Milliseconds of a monotonic clock, which can't be set.
   func steady() -> Int64
-  /// Calls `body` once on the queue, after `milliseconds` of the steady clock have passed.
+  /// Calls `body` once on the executor, after `milliseconds` of the steady clock have passed.
   func after(
-    milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+    milliseconds: Int64, on executor: QueueExecutor, _ body: @escaping @Sendable () -> Void
   ) -> any NodeTimer
 }
 

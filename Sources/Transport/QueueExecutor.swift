@@ -24,6 +24,8 @@
 //
 // In `queue.sync`, Swift does not know that the thread has entered the actor. `assumeIsolated` therefore asks
 // `checkIsolated`, and dispatch confirms that the thread runs on the queue.
+//
+// In a simulation, a queue of its `WorkScheduler` takes the place of the dispatch queue.
 
 package import Dispatch
 import Synchronization
@@ -34,11 +36,16 @@ package final class QueueExecutor: SerialExecutor {
   package let queue: DispatchQueue
   /// The number of blocks that are waiting or running.
   private let begun = Atomic(0)
+  /// The queue of a simulation, which runs everything instead of `queue`; nil in products.
+  private let simulated: (any WorkQueue)?
 
-  /// - Parameter isShared: whether the queue runs on the pool that all shared queues have in common, about one
-  ///   thread per core, instead of a thread of its own. This is for large numbers of queues that never block.
-  package init(label: String, isShared: Bool = false) {
+  /// - Parameters:
+  ///   - isShared: whether the queue runs on the pool that all shared queues have in common, about one thread per
+  ///     core, instead of a thread of its own. This is for large numbers of queues that never block.
+  ///   - scheduler: the scheduler of a simulation; nil for dispatch.
+  package init(label: String, isShared: Bool = false, on scheduler: (any WorkScheduler)? = nil) {
     queue = DispatchQueue(label: label, target: isShared ? .global() : nil)
+    simulated = scheduler?.makeQueue()
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
@@ -48,17 +55,27 @@ package final class QueueExecutor: SerialExecutor {
 
   package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-  package func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+  package func checkIsolated() {
+    guard let simulated else { return dispatchPrecondition(condition: .onQueue(queue)) }
+    precondition(simulated.isRunning, "the caller does not run on this queue of the simulation")
+  }
 
   // MARK: Blocks
 
   /// Runs a block after everything queued before it.
   package func async(_ body: @escaping @Sendable () -> Void) {
+    if let simulated { return simulated.async(body) }
     begun.add(1, ordering: .relaxed)
     queue.async {
       body()
       self.begun.subtract(1, ordering: .releasing)
     }
+  }
+
+  /// Runs a block after everything queued before it, and waits until it has run. Must not be called on the queue.
+  package func sync(_ body: () -> Void) {
+    if let simulated { return simulated.sync(body) }
+    queue.sync(execute: body)
   }
 
   /// Returns whether the queue starts a new block within this time, that is, whether the queue is not hanging.
@@ -72,6 +89,7 @@ package final class QueueExecutor: SerialExecutor {
   ///
   /// It can't deadlock, because it waits only for an executor on which nothing had begun. (See the top of this file.)
   package func now(_ body: () -> Void) -> Bool {
+    if let simulated { return simulated.now(body) }
     guard begun.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).exchanged else {
       return false
     }
@@ -90,8 +108,9 @@ package final class QueueExecutor: SerialExecutor {
     }
   }
 
-  /// Runs a block after this many milliseconds.
+  /// Runs a block after this many milliseconds of real time, which does not pass in a simulation.
   package func after(milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
+    if let simulated { return simulated.async(body) }
     queue.asyncAfter(deadline: .now() + .milliseconds(Int(clamping: milliseconds)), execute: counted(body))
   }
 }

@@ -1,5 +1,3 @@
-import Dispatch
-
 /// Named timers on one queue. Scheduling a timer replaces the earlier timer with the same name.
 package struct Timers<Name: Hashable> {
   private let executor: QueueExecutor
@@ -16,7 +14,7 @@ package struct Timers<Name: Hashable> {
     _ name: Name, after milliseconds: Int64, _ body: @escaping @Sendable () -> Void
   ) {
     pending[name]?.cancel()
-    pending[name] = clock.after(milliseconds: milliseconds, on: executor.queue, executor.counted(body))
+    pending[name] = clock.after(milliseconds: milliseconds, on: executor, body)
   }
 
   /// Forgets a timer that has fired. If names belong to links, `pending` would otherwise grow with every link.
@@ -29,6 +27,6 @@ package struct Timers<Name: Hashable> {
 
   /// Schedules one call of `body` after `milliseconds`, which can't be replaced or cancelled.
   package func after(milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
-    _ = clock.after(milliseconds: milliseconds, on: executor.queue, executor.counted(body))
+    _ = clock.after(milliseconds: milliseconds, on: executor, body)
   }
 }

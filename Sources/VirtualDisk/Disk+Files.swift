@@ -35,6 +35,19 @@ extension Disk {
     link(name, nil)
   }
 
+  /// Gives a file a second name, replacing any file of that name.
+  package func link(_ name: String, as target: String) throws(FileFault) {
+    guard let file = files[name] else { throw .missing }
+    try begin(.create)
+    link(target, file)
+  }
+
+  /// Changes the size of a file. If it grows, the new bytes are zeros.
+  package func truncate(_ name: String, to size: Int) throws(FileFault) {
+    guard let file = files[name] else { throw .missing }
+    try file.truncate(to: size)
+  }
+
   /// The number of bytes that can be written before the disk is full; nil if there is no limit.
   package var room: Int? { faults.capacity.map { max($0 - used, 0) } }
 }

@@ -26,7 +26,9 @@ extension Node {
     let transport = InMemoryTransport(network: InMemoryNetwork(clock: clock), machine: 1)
     return try Node(
       CircleCreation(name: name, now: clock.wall()),
-      in: NodeEnvironment(clock: clock, transport: transport, purchases: .development, schema: schema),
+      in: NodeEnvironment(
+        clock: clock, scheduler: clock.scheduler, transport: transport, purchases: .development,
+        schema: schema),
       log: log)
   }
 }

@@ -51,7 +51,7 @@ package struct Undoer {
       let planned = try await planOnce(target, pace)
       if store.recordsVersion == version { return planned }
     }
-    return try await planOnce(target, Pace(slice: nil) {})
+    return try await planOnce(target, Pace())
   }
 
   private func planOnce(_ target: UndoTarget, _ pace: Pace) async throws -> (LogStorage.Operation, UndoPlan) {

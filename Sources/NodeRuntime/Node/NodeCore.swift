@@ -75,14 +75,17 @@ package final class NodeCore {
     let stored = try Self.state(of: store, home, environment)
     let waiting = try stored.admission(of: identity, in: home)
     let remembered = try PeerHistory(store)
-    readQueue = store.path.map { ReadQueue(path: $0) }
+    readQueue = store.path.map {
+      ReadQueue(path: $0, on: environment.executor(label: "waymark.read"))
+    }
     let replicator = try Self.replicator(store, stored, home, identity, clock)
     loop = EventLoop(replicator, executor: executor, clock: clock)
     maintenance = StoreMaintenance(loop, home: home, log: log)
     connections = try Connections(
       loop, maintenance, identity: identity, waiting: waiting, transport: environment.transport, log: log,
       paused: stored.pausedPeers, remembered: remembered)
-    shell = NodeShell(loop, connections, maintenance, log: log)
+    shell = NodeShell(
+      loop, connections, maintenance, files: environment.executor(label: "waymark.files"), log: log)
     replicator.shell = shell
     loop.core = self
   }
@@ -221,7 +224,7 @@ package final class NodeCore {
   package func inSlices<Result>(_ body: (Pace) async throws -> Result) async throws -> Result {
     for _ in 0..<3 {
       let (removals, openings) = (store.removals, openings)
-      let pace = Pace {
+      let pace = Pace(steady: clock.steady) {
         try self.checkOpen()
         // While the node was suspended, another process may have removed change sets.
         guard self.store.removals == removals, self.openings == openings else { throw ChangeSetsRemoved() }

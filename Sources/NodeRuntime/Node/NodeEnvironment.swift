@@ -1,12 +1,14 @@
-package import Dispatch
+import Dispatch
 import Home
 package import Purchases
 package import Records
 package import Transport
 
-/// A node's clock and transport, injected when the node is opened.
+/// A node's clock, transport and scheduler, injected when the node is opened.
 package struct NodeEnvironment: Sendable {
   package let clock: any NodeClock
+  /// What runs the node's work in a simulation; nil for dispatch.
+  let scheduler: (any WorkScheduler)?
   package let transport: any NodeTransport
   /// Which purchases give premium; nil for those that the home's configuration file lists.
   package let purchases: PurchasePolicy?
@@ -17,14 +19,18 @@ package struct NodeEnvironment: Sendable {
   package var apps: [KnownApp] { schema.map { [KnownApp(given: $0)] } ?? [] }
 
   package init(
-    clock: any NodeClock, transport: any NodeTransport, purchases: PurchasePolicy? = nil,
-    schema: AppSchema? = nil
+    clock: any NodeClock, scheduler: (any WorkScheduler)? = nil, transport: any NodeTransport,
+    purchases: PurchasePolicy? = nil, schema: AppSchema? = nil
   ) {
     self.schema = schema
     self.clock = clock
+    self.scheduler = scheduler
     self.transport = transport
     self.purchases = purchases
   }
+
+  /// Creates the executor of one of the node's queues.
+  package func executor(label: String) -> QueueExecutor { QueueExecutor(label: label, on: scheduler) }
 
   /// Returns an environment with this machine's clocks and sockets.
   ///
@@ -53,10 +59,11 @@ package struct SystemClock: NodeClock {
   package func steady() -> Int64 { monotonicMilliseconds() }
 
   package func after(
-    milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+    milliseconds: Int64, on executor: QueueExecutor, _ body: @escaping @Sendable () -> Void
   ) -> any NodeTimer {
-    let item = DispatchWorkItem(block: body)
-    queue.asyncAfter(deadline: .now() + .milliseconds(Int(clamping: max(milliseconds, 0))), execute: item)
+    let item = DispatchWorkItem(block: executor.counted(body))
+    executor.queue.asyncAfter(
+      deadline: .now() + .milliseconds(Int(clamping: max(milliseconds, 0))), execute: item)
     return item
   }
 }

@@ -1,5 +1,4 @@
 import ChangeHistory
-import Dispatch
 import Engine
 import Enrolment
 import FileFormat
@@ -29,15 +28,19 @@ package final class NodeShell: ReplicatorShell {
   private let maintenance: StoreMaintenance
   private let logger: NodeLog
   /// The queue on which received files are made durable.
-  private let fileQueue = DispatchQueue(label: "waymark.files")
+  private let fileQueue: QueueExecutor
   private(set) var notices: [NodeNotice] = []
   /// The number of members that was last logged.
   private var loggedMembers = 0
   /// The signers for which a log message about too many statements was already written.
   private var loggedSigners: Set<DeviceKey> = []
 
-  init(_ loop: EventLoop, _ connections: Connections, _ maintenance: StoreMaintenance, log: NodeLog) {
+  init(
+    _ loop: EventLoop, _ connections: Connections, _ maintenance: StoreMaintenance, files: QueueExecutor,
+    log: NodeLog
+  ) {
     self.loop = loop
+    fileQueue = files
     self.connections = connections
     self.maintenance = maintenance
     self.logger = log

@@ -1,6 +1,5 @@
 // Sources/store.md, "Reading next to writes"
 
-import Dispatch
 import Engine
 import Home
 package import Model
@@ -14,14 +13,19 @@ import Transport
 /// It reads over a connection of its own, which is opened by the first read after `open()`, and is closed by `close()`.
 /// The node opens it when it begins to answer calls, and closes it when it stops, or when its disk has failed.
 package actor ReadQueue {
-  private nonisolated let executor = QueueExecutor(label: "waymark.read")
+  private nonisolated let executor: QueueExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   private let path: String
   private var reader: RecordReader?
   private var isOpen = true
 
-  /// - Parameter path: the file of the node's store.
-  init(path: String) { self.path = path }
+  /// - Parameters:
+  ///   - path: the file of the node's store.
+  ///   - executor: the executor of this queue, which is not that of the node.
+  init(path: String, on executor: QueueExecutor) {
+    self.path = path
+    self.executor = executor
+  }
 
   /// Reads the state after the newest commit.
   ///
@@ -65,6 +69,6 @@ package actor ReadQueue {
   }
 
   private nonisolated func onQueue(_ body: (isolated ReadQueue) -> Void) {
-    executor.queue.sync { assumeIsolated(body) }
+    executor.sync { assumeIsolated(body) }
   }
 }

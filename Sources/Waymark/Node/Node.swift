@@ -64,7 +64,7 @@ public actor Node {
     try WaymarkError.checkSignatureRule()
     self.home = home
     clock = environment.clock
-    executor = QueueExecutor(label: "waymark.node")
+    executor = environment.executor(label: "waymark.node")
     core = try NodeCore(
       home: home, identity: identity, passphrase: passphrase, store: store, in: environment,
       executor: executor,

@@ -51,7 +51,7 @@ extension TestCircle {
     let end = clock.passed + duration.wholeMilliseconds
     let running = UnderWay()
     running.begin()
-    let work = Task {
+    let work = Task(executorPreference: clock.scheduler) {
       defer { running.end() }
       return try await body()
     }
@@ -61,7 +61,7 @@ extension TestCircle {
       for _ in 0..<Self.turnsOfBody where running.count > 0 { await Task.yield() }
       guard running.count > 0, clock.isQuiet else { continue }
       if try await clock.advanceToNext(by: end) { continue }
-      guard await running.over(by: limit.end) != nil else {
+      guard clock.scheduler == nil, await running.over(by: limit.end) != nil else {
         work.cancel()
         throw TestSetupError(
           description: "not done after \(limit) of real time and \(duration) of virtual time")
@@ -210,6 +210,15 @@ extension TestCircle {
     }
     for node in nodes { await node.withCore { $0.hurry() } }
   }
+
+  /// Cuts a device off at once, as when its machine stops, until ``plugIn(_:)``. Callable in the middle of other work.
+  package func unplug(_ name: String) { network.stop(device(name).machine, true) }
+
+  /// Lets a device reach the others again.
+  package func plugIn(_ name: String) { network.stop(device(name).machine, false) }
+
+  /// Breaks all connections, which the devices then make again.
+  package func breakConnections() { network.breakConnections() }
 
   private func pair(_ one: String, _ other: String) -> InMemoryNetwork.Pair {
     precondition(one != other, "a connection needs two different devices: \(one) was named twice")

@@ -150,6 +150,8 @@ public final class TestCircle: Sendable {
   }
 
   deinit {
+    // A simulation ends before its circle is released.
+    guard clock.scheduler == nil else { return }
     let nodes = state.withLock { $0.devices.values.map(\.node) }
     Task { for node in nodes { await node.close() } }
   }
@@ -213,6 +215,15 @@ public final class TestCircle: Sendable {
     let node = try Node(home: home.home, in: environment(device.machine, schema))
     state.withLock { $0.devices[name] = Device(node: node, machine: device.machine, home: home) }
     try await serve(name)
+  }
+
+  /// Opens the node of a home that no device of the circle has, on a machine that no other can reach.
+  package func openElsewhere(_ home: Home) throws -> Node {
+    let transport = InMemoryTransport(network: InMemoryNetwork(clock: clock), machine: 1)
+    return try Node(
+      home: home,
+      in: NodeEnvironment(
+        clock: clock, scheduler: clock.scheduler, transport: transport, purchases: purchases, schema: schema))
   }
 
   /// Closes all nodes.
@@ -302,7 +313,8 @@ extension TestCircle {
 
   private func environment(_ machine: Int, _ other: AppSchema? = nil) -> NodeEnvironment {
     NodeEnvironment(
-      clock: clock, transport: transport(machine), purchases: purchases, schema: other ?? schema)
+      clock: clock, scheduler: clock.scheduler, transport: transport(machine), purchases: purchases,
+      schema: other ?? schema)
   }
 
   private func serve(_ name: String) async throws {

@@ -56,7 +56,8 @@ actor InMemoryLink: NodeLink {
     network: InMemoryNetwork, machine: Int, dialling endpoint: Endpoint, from address: SocketAddress?,
     role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws {
-    executor = QueueExecutor(label: "waymark.memory-link", isShared: true)
+    executor = QueueExecutor(
+      label: "waymark.memory-link", isShared: true, on: network.clock.scheduler)
     channel = try Channel(role, makeKeys: settings.makeKeys)
     isAdmitted = true
     self.endpoint = endpoint
@@ -318,7 +319,15 @@ actor InMemoryLink: NodeLink {
     channel.output = []
     shared.withLock { $0.bytesOut += bytes.count }
     // Never call the other end directly: it could observe this end in the middle of an operation.
-    other.enqueue { $0.receive(bytes) }
+    guard let scheduler = network.clock.scheduler else { return other.enqueue { $0.receive(bytes) } }
+    scheduler.note(bytes)
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = scheduler.chance(4) ? 1 + scheduler.number(below: rest.count) : rest.count
+      let part = Array(rest.prefix(piece))
+      rest = rest.dropFirst(piece)
+      other.enqueue { $0.receive(part) }
+    }
   }
 
   // MARK: Ending

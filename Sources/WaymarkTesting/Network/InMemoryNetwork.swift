@@ -28,8 +28,20 @@ final class InMemoryNetwork: Sendable {
   private struct State {
     var responders: [SocketAddress: Responder] = [:]
     var cuts: Set<Pair> = []
-    var links: [Pair: [ObjectIdentifier: InMemoryLink]] = [:]
+    /// The machines that have stopped: they reach no other, whatever is cut.
+    var stopped: Set<Int> = []
+    var links: [Pair: [InMemoryLink]] = [:]
     var nextPort: UInt16 = 49_152
+
+    func isCut(_ pair: Pair) -> Bool {
+      cuts.contains(pair) || stopped.contains(pair.first) || stopped.contains(pair.second)
+    }
+
+    /// The links of a machine, or of all, in a fixed order.
+    func links(of machine: Int?) -> [InMemoryLink] {
+      let wanted = links.filter { pair, _ in machine.map { $0 == pair.first || $0 == pair.second } ?? true }
+      return wanted.sorted { ($0.key.first, $0.key.second) < ($1.key.first, $1.key.second) }.flatMap(\.value)
+    }
   }
 
   let clock: VirtualClock
@@ -47,12 +59,30 @@ final class InMemoryNetwork: Sendable {
         return []
       }
       state.cuts.insert(pair)
-      return Array((state.links[pair] ?? [:]).values)
+      return state.links[pair] ?? []
     }
     for link in broken { link.breakOff() }
   }
 
-  func isCut(_ pair: Pair) -> Bool { state.withLock { $0.cuts.contains(pair) } }
+  func isCut(_ pair: Pair) -> Bool { state.withLock { $0.isCut(pair) } }
+
+  /// Stops a machine: breaks its connections, and prevents others until it runs again.
+  func stop(_ machine: Int, _ isStopped: Bool) {
+    let broken = state.withLock { state -> [InMemoryLink] in
+      guard isStopped else {
+        state.stopped.remove(machine)
+        return []
+      }
+      state.stopped.insert(machine)
+      return state.links(of: machine)
+    }
+    for link in broken { link.breakOff() }
+  }
+
+  /// Breaks all connections. The machines may connect again at once.
+  func breakConnections() {
+    for link in state.withLock({ $0.links(of: nil) }) { link.breakOff() }
+  }
 
   // MARK: Listeners and links
 
@@ -80,14 +110,14 @@ final class InMemoryNetwork: Sendable {
   /// Registers a link; returns false, without registering it, if the path between its ends is cut.
   func opened(_ link: InMemoryLink, _ pair: Pair) -> Bool {
     state.withLock { state in
-      guard !state.cuts.contains(pair) else { return false }
-      state.links[pair, default: [:]][ObjectIdentifier(link)] = link
+      guard !state.isCut(pair) else { return false }
+      state.links[pair, default: []].append(link)
       return true
     }
   }
 
   func ended(_ link: InMemoryLink, _ pair: Pair) {
-    state.withLock { _ = $0.links[pair]?.removeValue(forKey: ObjectIdentifier(link)) }
+    state.withLock { _ = $0.links[pair]?.removeAll { $0 === link } }
   }
 }
 

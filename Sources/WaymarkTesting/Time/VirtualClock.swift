@@ -1,4 +1,4 @@
-package import Dispatch
+import Dispatch
 public import Platform
 import Synchronization
 package import Transport
@@ -24,7 +24,7 @@ public final class VirtualClock: Sendable {
   private struct Due {
     let moment: Int64
     let number: UInt64
-    let queue: DispatchQueue
+    let executor: QueueExecutor
     let body: @Sendable () -> Void
 
     func isBefore(_ other: Due) -> Bool { (moment, number) < (other.moment, other.number) }
@@ -35,17 +35,27 @@ public final class VirtualClock: Sendable {
     var passed: Int64 = 0
     var due: [UInt64: Due] = [:]
     var nextNumber: UInt64 = 0
-    var queues: [ObjectIdentifier: DispatchQueue] = [:]
+    var executors: [ObjectIdentifier: QueueExecutor] = [:]
     var isMoving = false
   }
 
   private let start: Int64
+  /// What runs the work of the nodes in a simulation; nil for dispatch.
+  package let scheduler: SimulatedScheduler?
   private let state = Mutex(State())
   let underWay = UnderWay()
 
   /// Creates a clock that starts at this time, in whole milliseconds.
   public init(_ start: Date = VirtualClock.morning) {
     self.start = start.milliseconds
+    scheduler = nil
+  }
+
+  /// Creates the clock of a simulation.
+  package init(on scheduler: SimulatedScheduler) {
+    start = Self.morning.milliseconds
+    self.scheduler = scheduler
+    scheduler.whenStuck = { [weak self] in self?.fireNext() ?? false }
   }
 
   /// The current time.
@@ -96,7 +106,9 @@ public final class VirtualClock: Sendable {
   var passed: Int64 { state.withLock { $0.passed } }
 
   /// Whether nothing is under way between the nodes.
-  var isQuiet: Bool { underWay.count == 0 }
+  ///
+  /// In a simulation, messages to a node that has been killed stay under way.
+  var isQuiet: Bool { scheduler != nil || underWay.count == 0 }
 
   private func move(to target: Int64, asleep: Bool = false) async throws {
     try beginMoving()
@@ -139,20 +151,31 @@ public final class VirtualClock: Sendable {
   }
 
   private func fire(_ due: Due) async {
-    await withCheckedContinuation { continuation in
-      due.queue.async { [self] in
-        // Work that ran earlier on this queue may have cancelled the timer.
-        let isWanted = state.withLock { $0.due.removeValue(forKey: due.number) } != nil
-        if isWanted { due.body() }
-        continuation.resume()
-      }
+    await withCheckedContinuation { continuation in fire(due) { continuation.resume() } }
+  }
+
+  private func fire(_ due: Due, _ whenDone: @escaping @Sendable () -> Void) {
+    due.executor.async { [self] in
+      // Work that ran earlier on this queue may have cancelled the timer.
+      let isWanted = state.withLock { $0.due.removeValue(forKey: due.number) } != nil
+      if isWanted { due.body() }
+      whenDone()
     }
+  }
+
+  /// Advances to the next timer and fires it, for a simulation in which something waits for it. Returns false if there is
+  /// none.
+  private func fireNext() -> Bool {
+    guard let due = takeDue(by: .max - 1) else { return false }
+    fire(due) {}
+    return true
   }
 
   // MARK: Waiting for idle nodes
 
   /// Waits until nothing is under way and all nodes are idle.
   func quiet(_ limit: WaitLimit) async throws {
+    if let scheduler { return try await scheduler.idle() }
     while true {
       guard let begun = await underWay.over(by: limit.end) else {
         throw TestSetupError(
@@ -160,7 +183,7 @@ public final class VirtualClock: Sendable {
       }
       // A node's work may have resumed a task that is queued behind it, so drain each queue twice.
       for _ in 0..<2 {
-        for queue in state.withLock({ Array($0.queues.values) }) { await pass(queue) }
+        for executor in state.withLock({ Array($0.executors.values) }) { await pass(executor) }
       }
       if underWay.isOver(since: begun) { return }
       guard !limit.isOver else {
@@ -170,8 +193,8 @@ public final class VirtualClock: Sendable {
   }
 
   /// Waits until everything on the queue has run.
-  private func pass(_ queue: DispatchQueue) async {
-    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+  private func pass(_ executor: QueueExecutor) async {
+    await withCheckedContinuation { continuation in executor.async { continuation.resume() } }
   }
 }
 
@@ -180,17 +203,25 @@ public final class VirtualClock: Sendable {
 extension VirtualClock: NodeClock {
   package func wall() -> Int64 { start + passed }
 
-  package func steady() -> Int64 { Self.steadyStart + passed }
+  package func steady() -> Int64 {
+    // In a simulation, some work takes long.
+    if let scheduler, scheduler.chance(64) {
+      state.withLock { $0.passed += Self.longWork }
+    }
+    return Self.steadyStart + passed
+  }
+
+  private static let longWork: Int64 = 60
 
   package func after(
-    milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+    milliseconds: Int64, on executor: QueueExecutor, _ body: @escaping @Sendable () -> Void
   ) -> any NodeTimer {
     let number = state.withLock { state in
       state.nextNumber += 1
       let (moment, isTooFar) = state.passed.addingReportingOverflow(max(milliseconds, 0))
       state.due[state.nextNumber] = Due(
-        moment: isTooFar ? .max : moment, number: state.nextNumber, queue: queue, body: body)
-      state.queues[ObjectIdentifier(queue)] = queue
+        moment: isTooFar ? .max : moment, number: state.nextNumber, executor: executor, body: body)
+      state.executors[ObjectIdentifier(executor)] = executor
       return state.nextNumber
     }
     return Timer(clock: self, number: number)

@@ -140,6 +140,9 @@ def detectors(mistake):
     yield Detector(
         "histories", ["HistoryRunner", "--runs", "60", "--seed", "1", "--steps", "60", "--devices", "3"], 300,
         watches="^shortening")
+    yield Detector(
+        "simulated histories", ["HistoryRunner", "--simulated", "--runs", "60", "--seed", "1", "--steps", "60"],
+        300, watches="^shortening")
     deadlines = rf"^TransportTests\.|^HTTPTests\.|{NODE}|{PROCESS}"
     yield tests("units", "--skip", f"{deadlines}|{EXHAUSTIVE}", seconds=400)
     yield tests("sockets", "--filter", r"^(TransportTests|HTTPTests)\.", seconds=300, is_alone=True)

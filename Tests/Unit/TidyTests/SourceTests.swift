@@ -30,13 +30,13 @@ struct SourceTests {
     }
   }
 
-  /// The files that may differ by platform. In X509, they differ by the library that verifies certificates; the keychain
+  /// The files that may differ by platform. FileCalls.swift takes the place of functions of the C library. In X509, they differ by the library that verifies certificates; the keychain
   /// exists on Apple platforms only.
   static let platformFiles: Set = [
     "Sources/Platform/Platform.swift", "Sources/WaymarkModels/SwiftUI.swift",
     "Sources/X509/AppleSecurity.swift", "Sources/X509/OpenSSL.swift",
     "Sources/X509/Unavailable.swift", "Sources/Home/Keys/Keychain.swift",
-    "Sources/Waymark/KeychainExport.swift",
+    "Sources/Waymark/KeychainExport.swift", "Tests/Faults/Histories/Runner/FileCalls.swift",
   ]
 
   @Test func `one file knows the operating system`() throws {

@@ -65,8 +65,7 @@ extension HistoryRun {
   func checkElsewhere(_ backup: Backup) async throws {
     let home = try TestHome()
     try await restore(backup, home.home, "elsewhere")
-    let clock = circle.clock
-    let node = try Node(home: home.home, wall: { clock.wall() })
+    let node = try circle.openElsewhere(home.home)
     var then = model
     then.files[backup.device] = []
     // Nothing there knows of a revocation that came later.

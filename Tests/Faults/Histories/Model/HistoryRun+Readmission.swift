@@ -98,8 +98,10 @@ extension HistoryModel {
     var writes: [Cell: Content] = [:]
     for field in Field.allCases {
       let cell = Cell(record: record, field: field)
-      let wanted = former.shown(cell, device)
-      if wanted != shown(cell, device) { writes[cell] = wanted }
+      let (wanted, now) = (former.shown(cell, device), shown(cell, device))
+      // An empty profile looks like none, so it is not written again.
+      let isBlank = field == .whole && [wanted, now].allSatisfy { [.null, Self.blankProfile].contains($0) }
+      if wanted != now, !isBlank { writes[cell] = wanted }
     }
     return writes
   }

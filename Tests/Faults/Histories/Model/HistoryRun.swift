@@ -15,6 +15,7 @@
 import Foundation
 import JSONDocument
 import Reasons
+import Synchronization
 import Waymark
 import WaymarkCare
 import WaymarkFiles
@@ -29,6 +30,16 @@ package struct HistoryFailure: Error, CustomStringConvertible {
   package let text: String
 
   package var description: String { (step.map { "step \($0): " } ?? "at the end: ") + text }
+}
+
+/// What a history came to.
+package struct Outcome: Sendable {
+  /// The first difference from the model.
+  package let failure: HistoryFailure?
+  /// What the steps did until then, for people.
+  package let journal: [String]
+  /// What a simulation ran in which order, as a hash; nil without a simulation.
+  package fileprivate(set) var trace: String?
 }
 
 /// A circle of nodes that live through a history, next to the model.
@@ -59,12 +70,14 @@ package struct HistoryRun {
   var connected: [Int] = []
   /// A folder for backups.
   let folder: URL
+  /// The ids of new records.
+  var random: HistoryRandom
   /// What each step did, for people.
   package private(set) var journal: [String] = []
 
-  private init(_ count: Int) async throws {
+  private init(_ count: Int, _ clock: VirtualClock, seed: UInt64) async throws {
+    random = HistoryRandom(seed)
     let names = Self.names.prefix(count)
-    let clock = VirtualClock()
     let premiumEnd = clock.now.addingTimeInterval(Self.premiumSeconds)
     circle = try await TestCircle(
       names: Array(names), until: premiumEnd, storage: .directories, clock: clock)
@@ -80,13 +93,32 @@ package struct HistoryRun {
     await partition([])
   }
 
-  /// Runs a history.
+  /// Runs a history on the machine's threads, or in a simulation.
   ///
-  /// - Returns: the first difference, and what the steps did until then.
-  package static func run(
-    _ steps: [HistoryStep], devices: Int
-  ) async throws -> (failure: HistoryFailure?, journal: [String]) {
-    var run = try await HistoryRun(devices)
+  /// - Parameter seed: decides the order of all work in a simulation; nil for none.
+  package static func run(_ steps: [HistoryStep], devices: Int, seed: UInt64? = nil) async throws -> Outcome {
+    guard let seed else { return try await run(steps, devices, VirtualClock(), seed: 0) }
+    if isFirst.exchange(false, ordering: .relaxed) {
+      // What is created once in a process, in part with random bytes, exists afterwards.
+      let everything = HistoryStep.Action.allCases.map {
+        HistoryStep(action: $0, device: 1, choices: [1, 1, 1, 1])
+      }
+      _ = try await run(everything, devices: 2, seed: 0)
+    }
+    SeededRandomness.begin(seed)
+    var (outcome, trace) = try await SimulatedScheduler.run(seed: seed) { scheduler in
+      try await run(steps, devices, VirtualClock(on: scheduler), seed: seed)
+    }
+    outcome.trace = "\(trace)"
+    return outcome
+  }
+
+  private static let isFirst = Atomic(true)
+
+  private static func run(
+    _ steps: [HistoryStep], _ devices: Int, _ clock: VirtualClock, seed: UInt64
+  ) async throws -> Outcome {
+    var run = try await HistoryRun(devices, clock, seed: seed)
     var failure: HistoryFailure?
     do {
       for (index, step) in steps.enumerated() {
@@ -98,7 +130,7 @@ package struct HistoryRun {
     } catch let difference as HistoryFailure { failure = difference }
     await run.circle.close()
     try FileManager.default.removeItem(at: run.folder)
-    return (failure, run.journal)
+    return Outcome(failure: failure, journal: run.journal)
   }
 
   func node(_ device: Int) -> Node { circle[Self.names[device]] }
@@ -122,39 +154,7 @@ package struct HistoryRun {
     let device = step.action == .renew ? 0 : step.device % devices.count
     try await passEnds()
     let name = Self.names[device]
-    var text: String?
-    switch step.action {
-    case .create: text = try await create(device, step.choices)
-    case .edit: text = try await edit(device, step.choices)
-    case .move: text = try await move(device, step.choices)
-    case .copy: text = try await copy(device, step.choices)
-    case .delete: text = try await delete(device, step.choices)
-    case .restore: text = try await restore(device, step.choices)
-    case .erase: text = try await erase(device, step.choices)
-    case .undo: text = try await undo(device, step.choices)
-    case .resolve: text = try await resolve(device, step.choices)
-    case .setting: text = try await set(device, step.choices)
-    case .profile: text = try await profile(device, step.choices)
-    case .attach: text = try await attach(device, step.choices)
-    case .eraseData: text = try await eraseData(device, step.choices)
-    case .export: text = try await export(device)
-    case .import: text = try await importFile(device, step.choices)
-    case .backup: text = try await backUp(device)
-    case .restoreBackup: text = try await restoreBackup(device, step.choices)
-    case .override: text = try await override(device, step.choices)
-    case .connect: text = try await connect(device, step.choices)
-    case .meet: text = try await meet(device, step.choices)
-    case .sync: text = try await sync(device)
-    case .reopen:
-      try await circle.reopen(name)
-      text = "opens its node again"
-    case .readmit: text = try await readmit(device)
-    case .renew: text = try await renew()
-    case .damage: text = try await damage(device, step.choices)
-    case .wait:
-      try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
-      text = nil
-    }
+    var text = try await act(device, step)
     // A device that has nothing to do it to gets a record instead, so that few steps do nothing.
     let isWithoutRecords = text == nil && [.edit, .move, .copy, .delete, .attach].contains(step.action)
     if isWithoutRecords { text = try await create(device, step.choices) }
@@ -163,6 +163,44 @@ package struct HistoryRun {
     model.freeFiles(device)
     if connected.contains(device) { try await settle(connected) }
     try await check(device)
+  }
+
+  /// Does what a step says. Returns nil if there is nothing to do it to.
+  mutating func act(_ device: Int, _ step: HistoryStep) async throws -> String? {
+    switch step.action {
+    case .create: return try await create(device, step.choices)
+    case .edit: return try await edit(device, step.choices)
+    case .move: return try await move(device, step.choices)
+    case .copy: return try await copy(device, step.choices)
+    case .delete: return try await delete(device, step.choices)
+    case .restore: return try await restore(device, step.choices)
+    case .erase: return try await erase(device, step.choices)
+    case .undo: return try await undo(device, step.choices)
+    case .resolve: return try await resolve(device, step.choices)
+    case .setting: return try await set(device, step.choices)
+    case .profile: return try await profile(device, step.choices)
+    case .attach: return try await attach(device, step.choices)
+    case .eraseData: return try await eraseData(device, step.choices)
+    case .export: return try await export(device)
+    case .import: return try await importFile(device, step.choices)
+    case .backup: return try await backUp(device)
+    case .restoreBackup: return try await restoreBackup(device, step.choices)
+    case .override: return try await override(device, step.choices)
+    case .connect: return try await connect(device, step.choices)
+    case .meet: return try await meet(device, step.choices)
+    case .sync: return try await sync(device)
+    case .reopen:
+      try await circle.reopen(Self.names[device])
+      return "opens its node again"
+    case .readmit: return try await readmit(device)
+    case .renew: return try await renew()
+    case .damage: return try await damage(device, step.choices)
+    case .stopInCommand: return try await stopInCommand(device, step.choices)
+    case .stopInExchange: return try await stopInExchange(device, step.choices)
+    case .wait:
+      try await circle.clock.sleep(for: .seconds(3_600 * (1 + step.choices[0] % 48)))
+      return nil
+    }
   }
 
   /// Returns the item that a choice means; nil if there is none.
@@ -214,7 +252,7 @@ package struct HistoryRun {
     let kinds: [HistoryModel.Kind] = trip == nil ? [.trip, .habit] : [.trip, .lodging, .lodging, .habit]
     let kind = kinds[choices[0] % kinds.count]
     let record = model.addRecord(kind)
-    let id = UUID()
+    let id = random.uuid()
     ids.append(id)
     var changes = Changes()
     var writes: [HistoryModel.Cell: HistoryModel.Content] = [
@@ -423,7 +461,10 @@ package struct HistoryRun {
 
   mutating func undo(_ device: Int, _ choices: [Int]) async throws -> String? {
     let known = model.held[device].filter { operations[$0] != nil }.sorted()
-    guard let number = pick(known, choices[0]), let id = operations[number] else { return nil }
+    // Few operations change several records, and those are undone more often.
+    let largest = known.max { (recordCount($0), $0) < (recordCount($1), $1) }
+    let picked = choices[1] % 4 == 0 ? largest : pick(known, choices[0])
+    guard let number = picked, let id = operations[number] else { return nil }
     let writes = model.undo(number, device)
     let node = node(device)
     guard !writes.isEmpty else {
@@ -433,6 +474,10 @@ package struct HistoryRun {
     let undo = try await node.undo(id).undo
     write(device, writes, as: undo, undone: number)
     return "undoes operation \(number)"
+  }
+
+  private func recordCount(_ operation: Int) -> Int {
+    Set(model.operations[operation].writes.keys.map(\.record)).count
   }
 
   mutating func resolve(_ device: Int, _ choices: [Int]) async throws -> String? {
@@ -460,7 +505,7 @@ package struct HistoryRun {
     let key = "history.\(choices[0] % 2)"
     let value = word(choices[1])
     let record = settings[key] ?? model.addRecord(.setting)
-    if settings[key] == nil { ids.append(UUID()) }
+    if settings[key] == nil { ids.append(random.uuid()) }
     settings[key] = record
     let cell = HistoryModel.Cell(record: record, field: .name)
     guard model.shown(cell, device) != .text(value) else { return nil }
@@ -519,8 +564,11 @@ package struct HistoryRun {
 
   mutating func exchange(_ together: [Int]) async throws {
     connected = []
+    breakConnectionsSoon()
     await partition(together)
     try await settle(together)
+    // Elsewhere, a person would have to try again.
+    circle.clock.scheduler?.forgetInterruption()
     await partition([])
   }
 
@@ -559,7 +607,7 @@ package struct HistoryRun {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try await node(0).export(as: .json, to: file)
-    let other = try Node.inMemory()
+    let other = try Node.inMemory(clock: circle.clock)
     try await other.importFiles([file])
     let view = HistoryView(ids)
     let (before, after) = (try await view.records(of: node(0)), try await view.records(of: other))

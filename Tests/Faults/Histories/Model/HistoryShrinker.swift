@@ -1,11 +1,13 @@
 /// Finds a short history that still fails.
 package struct HistoryShrinker {
   private let devices: Int
+  private let seed: UInt64?
   /// The maximum number of runs.
   private var left: Int
 
-  package init(devices: Int, runs: Int) {
-    self.devices = devices
+  /// - Parameter seed: the seed of the simulation in which the history fails; nil for none.
+  package init(devices: Int, seed: UInt64?, runs: Int) {
+    (self.devices, self.seed) = (devices, seed)
     left = runs
   }
 
@@ -33,6 +35,6 @@ package struct HistoryShrinker {
 
   private mutating func fails(_ steps: [HistoryStep]) async throws -> Bool {
     left -= 1
-    return try await HistoryRun.run(steps, devices: devices).failure != nil
+    return try await HistoryRun.run(steps, devices: devices, seed: seed).failure != nil
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 package import JSONDocument
 
 /// One step of a history: something that a person does on one device, or that happens to the circle.
@@ -8,7 +9,11 @@ package struct HistoryStep: Hashable, Sendable {
   package enum Action: String, CaseIterable, Sendable {
     case create, edit, move, copy, delete, restore, erase, undo, resolve, setting, profile, attach, eraseData,
       export,
-      `import`, override, backup, restoreBackup, connect, meet, sync, reopen, wait, readmit, renew, damage
+      `import`, override, backup, restoreBackup, connect, meet, sync, reopen, wait, readmit, renew, damage,
+      stopInCommand, stopInExchange
+
+    /// Whether the action needs a simulation. Elsewhere, it does nothing.
+    var isSimulated: Bool { self == .stopInCommand || self == .stopInExchange }
   }
 
   package var action: Action
@@ -16,13 +21,17 @@ package struct HistoryStep: Hashable, Sendable {
   package var choices: [Int]
 
   /// The actions as often as a history has them.
-  private static let urn: [Action] = Action.allCases.flatMap { action in
+  private static func urn(isSimulated: Bool) -> [Action] {
+    Action.allCases.filter { isSimulated || !$0.isSimulated }.flatMap(several)
+  }
+
+  private static func several(_ action: Action) -> [Action] {
     let weight =
       switch action {
       case .edit: 8
-      case .create, .meet: 5
+      case .create, .meet, .stopInCommand: 5
       case .copy, .delete, .undo: 3
-      case .resolve, .restore, .move, .connect, .import, .attach: 2
+      case .stopInExchange, .resolve, .restore, .move, .connect, .import, .attach: 2
       case .backup, .restoreBackup, .erase, .eraseData, .setting, .profile, .export, .override, .sync,
         .reopen, .wait, .readmit, .renew, .damage:
         1
@@ -33,7 +42,12 @@ package struct HistoryStep: Hashable, Sendable {
   static let choiceCount = 4
 
   /// Draws a history.
-  package static func history(_ count: Int, devices: Int, seed: UInt64) -> [HistoryStep] {
+  ///
+  /// - Parameter isSimulated: whether machines stop in it.
+  package static func history(
+    _ count: Int, devices: Int, seed: UInt64, isSimulated: Bool = false
+  ) -> [HistoryStep] {
+    let urn = urn(isSimulated: isSimulated)
     var random = HistoryRandom(seed)
     return (0..<count).map { _ in
       HistoryStep(
@@ -73,5 +87,10 @@ struct HistoryRandom {
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
     z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
     return Int((z ^ (z >> 31)) % UInt64(bound))
+  }
+
+  mutating func uuid() -> UUID {
+    let bytes = (0..<16).map { _ in UInt8(below(256)) }
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 }

@@ -131,7 +131,7 @@ extension Node {
   /// Returns the number of steps that each of the long commands takes.
   fileprivate func work(record: String, undoing operations: [String]) async throws -> [String: Int] {
     func steps(_ work: (Pace) async throws -> Void) async throws -> Int {
-      let pace = Pace(slice: nil) {}
+      let pace = Pace()
       try await work(pace)
       return pace.steps
     }
@@ -159,7 +159,7 @@ extension Node {
     let edit = try core.write(
       "trip.edit", [EntryDraft(.put, key, [(name, .text("Roma")), (notes, .text("Lisbon"))])])
     var (writes, left) = (0, pauses)
-    let pace = Pace(slice: .zero) { [core] in
+    let pace = Pace(slice: 0, steady: { 0 }) { [core] in
       left -= 1
       guard left < 0 else { return }
       writes += 1

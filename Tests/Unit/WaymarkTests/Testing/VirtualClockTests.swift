@@ -16,11 +16,11 @@ struct VirtualClockTests {
   }
 
   private let clock = VirtualClock()
-  private let queue = DispatchQueue(label: "waymark.tests.clock")
-  private let other = DispatchQueue(label: "waymark.tests.clock.other")
+  private let queue = QueueExecutor(label: "waymark.tests.clock")
+  private let other = QueueExecutor(label: "waymark.tests.clock.other")
   private let log = Log()
 
-  private func later(_ milliseconds: Int64, _ name: String, on queue: DispatchQueue? = nil) -> any NodeTimer {
+  private func later(_ milliseconds: Int64, _ name: String, on queue: QueueExecutor? = nil) -> any NodeTimer {
     clock.after(milliseconds: milliseconds, on: queue ?? self.queue) { [clock, log] in
       log.add("\(name) at \(clock.wall() - TestNode.morning)")
     }

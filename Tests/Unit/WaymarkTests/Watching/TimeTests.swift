@@ -1,5 +1,4 @@
 import Platform
-import Dispatch
 import Foundation
 import JSONDocument
 import Model
@@ -200,8 +199,8 @@ private final class SetClock: NodeClock {
   func steady() -> Int64 { clock.steady() }
 
   func after(
-    milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+    milliseconds: Int64, on executor: QueueExecutor, _ body: @escaping @Sendable () -> Void
   ) -> any NodeTimer {
-    clock.after(milliseconds: milliseconds, on: queue, body)
+    clock.after(milliseconds: milliseconds, on: executor, body)
   }
 }

@@ -1,0 +1,259 @@
+import Foundation
+import VirtualDisk
+import Waymark
+import WaymarkTesting
+import Wire
+
+// A machine stops in the middle of what its person does, or of what it exchanges with others. Then it starts again.
+//
+//     command    begins ──── writes ── syncs ──── replies
+//                        ▲         ▲           ▲          ▲
+//     the stop   before any piece of work or any change to a file, or when the reply has arrived
+//
+// How many changes a command makes shows only when it has run. So while the machine is not connected to others, an image is
+// taken before each change with such a chance that one is left in the end, and each moment has the same chance to be that one.
+//
+// When the command has replied, all of it is there after the start, whatever happened to the disk. Otherwise, all of it is
+// there or nothing, and no other device has more than the device itself.
+
+/// A stop that is planned, or has happened.
+private final class MachineStop {
+  enum Kind: CaseIterable {
+    /// The process is killed before a piece of its work.
+    case killBeforeWork
+    /// The process is killed before it changes a file.
+    case killBeforeChange
+    /// The machine loses power before a file is changed. What was not synced is lost in part.
+    case powerLoss
+  }
+
+  let kind: Kind
+  private let home: Home
+  private let unplug: () -> Void
+  private let disk: Disk
+  private let survival: Survival
+  private var random: SplitMix
+  /// The number of changes until it happens; nil if any moment of the command has the same chance.
+  private var left: Int?
+  private var changes: UInt64 = 0
+  private(set) var image: HomeImage?
+
+  /// - Parameter after: the number of changes to files or, for `killBeforeWork`, of pieces of work that come before; nil
+  ///   for any number.
+  init(
+    _ kind: Kind, after: Int?, survival: Int, _ home: Home, _ scheduler: SimulatedScheduler,
+    unplug: @escaping () -> Void
+  )
+    throws
+  {
+    self.kind = FileCallObserver.isAvailable ? kind : .killBeforeWork
+    (self.home, self.unplug, left) = (home, unplug, after)
+    self.survival =
+      kind == .powerLoss ? Survival.variants[survival % Survival.variants.count] : Survival(.everything)
+    random = SplitMix(seed: UInt64(survival))
+    disk = try HomeImage(of: home).disk()
+    if self.kind == .killBeforeWork {
+      scheduler.interrupt(after: after ?? Int(random.below(12))) { self.happen() }
+    } else {
+      FileCallObserver.current = { self.observe($0, scheduler) }
+    }
+  }
+
+  private func observe(_ call: FileCall, _ scheduler: SimulatedScheduler) {
+    guard left == nil || image == nil, let change = DiskChange(call, in: home.path) else { return }
+    scheduler.note(change.number)
+    changes += 1
+    if let left {
+      self.left = left - 1
+      if left == 0 { return happen() }
+    } else if random.below(changes) == 0 {
+      image = HomeImage(disk, survival, &random)
+    }
+    try? change.apply(to: disk)
+  }
+
+  /// Takes an image and cuts the machine off. Does nothing if that has happened.
+  func happen() {
+    guard image == nil else { return }
+    // A process that is killed before a piece of work has left what programs see now.
+    image = kind == .killBeforeWork ? HomeImage(of: home) : HomeImage(disk, survival, &random)
+    unplug()
+  }
+
+  /// Lets it happen if it has not yet, because the command has replied. Returns whether it did.
+  func happensAfterReply() -> Bool {
+    if left == nil, random.below(changes + 1) == 0 { image = nil }
+    guard image == nil else { return false }
+    happen()
+    return true
+  }
+
+  func forget(_ scheduler: SimulatedScheduler) {
+    FileCallObserver.current = nil
+    scheduler.forgetInterruption()
+  }
+
+  var description: String {
+    switch kind {
+    case .killBeforeWork, .killBeforeChange: "is killed"
+    case .powerLoss: "loses power (\(survival))"
+    }
+  }
+}
+
+/// A call that changes files of a home, with names instead of paths.
+private struct DiskChange {
+  private let call: FileCall
+  private let name: String
+  private let target: String
+
+  init?(_ call: FileCall, in folder: String) {
+    func name(_ path: String) -> String? {
+      guard path == folder || path.hasPrefix(folder + "/") else { return nil }
+      return String(path.dropFirst(folder.count + 1))
+    }
+    switch call {
+    case .create(let path, _), .write(let path, _, _), .truncate(let path, _), .sync(let path),
+      .remove(let path):
+      guard let known = name(path), HomeImage.has(known) else { return nil }
+      (self.name, target) = (known, "")
+    case .rename(let path, let other), .link(let path, let other):
+      guard let known = name(path), let new = name(other) else { return nil }
+      (self.name, target) = (known, new)
+    }
+    self.call = call
+  }
+
+  /// A number that differs between calls, for the trace. Names of temporary files are drawn by the machine.
+  var number: UInt64 {
+    switch call {
+    case .create: 1
+    case .write(_, let offset, let bytes): 2 + UInt64(offset) << 8 + UInt64(bytes.count) << 32
+    case .truncate(_, let size): 3 + UInt64(size) << 8
+    case .sync: 4
+    case .rename: 5
+    case .link: 6
+    case .remove: 7
+    }
+  }
+
+  func apply(to disk: Disk) throws {
+    switch call {
+    case .create(_, let empties): if empties || disk.size(of: name) == nil { try disk.create(name) }
+    case .write(_, let offset, let bytes): try disk.write(Array(bytes)[...], to: name, at: offset)
+    case .truncate(_, let size): try disk.truncate(name, to: size)
+    case .sync:
+      if disk.size(of: name) != nil { return try disk.sync(name) }
+      try disk.syncDirectory(of: name.isEmpty ? "file" : name + "/file")
+    case .rename: try disk.rename(name, to: target)
+    case .link: try disk.link(name, as: target)
+    case .remove: try disk.delete(name)
+    }
+  }
+}
+
+extension HistoryRun {
+  /// The commands in which a machine stops: each writes one operation at most.
+  private static let interruptible: [HistoryStep.Action] = [
+    .create, .edit, .edit, .move, .copy, .delete, .restore, .erase, .undo, .undo, .resolve, .setting,
+    .profile,
+    .attach, .eraseData, .import,
+  ]
+
+  /// - Parameters:
+  ///   - workMax: the number of pieces of work before one of which it happens.
+  ///   - changesMax: the number of changes before one of which it happens; nil if it may be any, because no other device
+  ///     notices.
+  private func stop(_ device: Int, _ choices: [Int], workMax: Int, changesMax: Int?) throws -> MachineStop? {
+    guard let scheduler = circle.clock.scheduler else { return nil }
+    let (circle, name) = (circle, Self.names[device])
+    let kind = MachineStop.Kind.allCases[choices[0] % MachineStop.Kind.allCases.count]
+    let after = (kind == .killBeforeWork ? workMax : changesMax).map { choices[1] % $0 }
+    return try MachineStop(kind, after: after, survival: choices[2], node(device).home, scheduler) {
+      circle.unplug(name)
+    }
+  }
+
+  /// A machine stops while a command runs, or just after its reply.
+  mutating func stopInCommand(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let scheduler = circle.clock.scheduler,
+      let stop = try stop(device, choices, workMax: 12, changesMax: connected.contains(device) ? 40 : nil)
+    else { return nil }
+    var random = HistoryRandom(UInt64(choices[3]))
+    let action = Self.interruptible[random.below(Self.interruptible.count)]
+    let inner = HistoryStep(
+      action: action, device: device, choices: (0..<HistoryStep.choiceCount).map { _ in random.below(1_000) })
+    let before = self
+    let text: String?
+    do { text = try await act(device, inner) } catch {
+      stop.forget(scheduler)
+      circle.plugIn(Self.names[device])
+      throw error
+    }
+    stop.forget(scheduler)
+    let hasReplied = stop.happensAfterReply()
+    try await startAgain(device, stop)
+    let (deed, what) = (text ?? "nothing", stop.description)
+    let isThere = try await isNewest(device, since: before)
+    guard isThere == false || isThere == nil && !hasReplied else {
+      try await check(device)
+      return "\(hasReplied ? "finishes" : "keeps") “\(deed)” when it \(what)"
+    }
+    guard !hasReplied else { throw Difference("“\(deed)” had replied and is lost after the device \(what)") }
+    if isThere == nil, (try? await check(device)) != nil { return "keeps “\(deed)” when it \(what)" }
+    let drawn = self.random
+    self = before
+    (self.random, copies[device]) = (drawn, nil)
+    do { try await check(device) } catch let difference as Difference {
+      throw Difference("“\(deed)” is there in part after the device \(what): \(difference)")
+    }
+    return "loses “\(deed)” when it \(what)"
+  }
+
+  /// Whether the newest operation on a device is the one that was written since a former state. What a person sees does not
+  /// always tell. Nil if none was written, or one that the library does not name.
+  private func isNewest(_ device: Int, since before: HistoryRun) async throws -> Bool? {
+    guard operations.count > before.operations.count, let id = operations.last ?? nil else { return nil }
+    return try await newestOperation(device) == id
+  }
+
+  private mutating func startAgain(_ device: Int, _ stop: MachineStop) async throws {
+    let name = Self.names[device]
+    await circle.close(name)
+    try await circle.clock.quiet()
+    try stop.image?.write(to: node(device).home)
+    circle.plugIn(name)
+    copies[device] = nil
+    do { try await circle.reopen(name) } catch {
+      throw Difference("\(name) \(stop.description) and can't start again: \(error)")
+    }
+  }
+
+  /// A machine stops while it exchanges with others.
+  mutating func stopInExchange(_ device: Int, _ choices: [Int]) async throws -> String? {
+    guard let scheduler = circle.clock.scheduler else { return nil }
+    let peers = devices.indices.filter { $0 != device }
+    guard let peer = pick(peers, choices[3]) else { return nil }
+    connected = []
+    await partition([])
+    guard let stop = try stop(device, choices, workMax: 400, changesMax: 150) else { return nil }
+    await partition([device, peer])
+    do { try await circle.settle() } catch {
+      stop.forget(scheduler)
+      throw error
+    }
+    stop.forget(scheduler)
+    if stop.image != nil { try await startAgain(device, stop) }
+    try await exchange([device, peer])
+    return stop.image == nil
+      ? "meets \(Self.names[peer])"
+      : "interrupts its meeting with \(Self.names[peer]) when it \(stop.description)"
+  }
+
+  /// All connections break in the middle of an exchange.
+  func breakConnectionsSoon() {
+    guard let scheduler = circle.clock.scheduler, scheduler.chance(3) else { return }
+    let circle = circle
+    scheduler.interrupt(after: scheduler.number(below: 300)) { circle.breakConnections() }
+  }
+}

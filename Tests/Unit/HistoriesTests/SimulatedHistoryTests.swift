@@ -1,0 +1,40 @@
+import Foundation
+import Processes
+import Testing
+
+/// Random histories in a simulation, where one seed decides the order of all work, and machines stop in the middle of it.
+/// `make histories SIMULATED=1` runs more of them.
+struct SimulatedHistoryTests {
+  /// Runs the program, which is next to the one that runs the tests. What it prints is in the error if it fails.
+  private func run(_ arguments: String...) async throws -> String {
+    let program = Self.folder.appending(path: "HistoryRunner")
+    let output = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: output) }
+    var environment = ProcessInfo.processInfo.environment
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    let child = try Child(
+      program, arguments, environment: environment, input: nil, output: output, errors: output)
+    let code = try await child.wait(seconds: 120, for: "HistoryRunner \(arguments.joined(separator: " "))")
+    let text = try String(contentsOf: output, encoding: .utf8)
+    #expect(code == 0, "\(text)")
+    return text
+  }
+
+  /// Where the programs of this build are.
+  private static let folder: URL = {
+    let tests = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+    return URL(filePath: tests).deletingLastPathComponent()
+  }()
+
+  @Test func `two runs of a seed are equal to the model and to each other`() async throws {
+    let text = try await run("--twice", "--runs", "4", "--seed", "1", "--steps", "30")
+    #expect(text.contains("equal to the model"))
+  }
+
+  @Test func `histories in which machines stop are equal to the model`() async throws {
+    let text = try await run("--simulated", "--runs", "6", "--seed", "40", "--steps", "40")
+    for deed in ["loses", "keeps", "finishes", "interrupts"] {
+      #expect(text.contains("\(deed) "), "no device \(deed) anything: \(text)")
+    }
+  }
+}

@@ -12,6 +12,7 @@ import Wire
 //
 // How many changes a command makes shows only when it has run. So while the machine is not connected to others, an image is
 // taken before each change with such a chance that one is left in the end, and each moment has the same chance to be that one.
+// In a third of the cases, the stop waits for the reply instead.
 //
 // When the command has replied, all of it is there after the start, whatever happened to the disk. Otherwise, all of it is
 // there or nothing, and no other device has more than the device itself.
@@ -82,7 +83,7 @@ private final class MachineStop {
 
   /// Lets it happen if it has not yet, because the command has replied. Returns whether it did.
   func happensAfterReply() -> Bool {
-    if left == nil, random.below(changes + 1) == 0 { image = nil }
+    if left == nil, random.below(3) == 0 { image = nil }
     guard image == nil else { return false }
     happen()
     return true
@@ -157,7 +158,7 @@ extension HistoryRun {
   private static let interruptible: [HistoryStep.Action] = [
     .create, .edit, .edit, .move, .copy, .delete, .restore, .erase, .undo, .undo, .resolve, .setting,
     .profile,
-    .attach, .eraseData, .import,
+    .attach, .attach, .attach, .eraseData, .import,
   ]
 
   /// - Parameters:

@@ -36,8 +36,8 @@ package import Wire
 //
 // A batch is one transaction. For each entry, the fold updates the row, its stamps, its siblings, and the digest of the
 // lane (it subtracts the old record's hash and adds the new one). At the end, `finish` updates the values that depend
-// on several records: hidden writes, counts, and sums of trips, and the text index. Most entries insert new records. They take a separate
-// fast path (`insert`), which reads nothing.
+// on several records: hidden writes, counts, and sums of trips, and the text index. Most entries insert new records.
+// They take a separate fast path (`insert`), which reads nothing.
 
 /// Applies change sets to the record tables. `Merge` decides which write wins. Nothing here depends on particular
 /// kinds, so records of unknown kinds are folded too.

@@ -30,8 +30,8 @@ struct SourceTests {
     }
   }
 
-  /// The files that may differ by platform. FileCalls.swift takes the place of functions of the C library. In X509, they differ by the library that verifies certificates; the keychain
-  /// exists on Apple platforms only.
+  /// The files that may differ by platform. FileCalls.swift takes the place of functions of the C library. In X509, they
+  /// differ by the library that verifies certificates; the keychain exists on Apple platforms only.
   static let platformFiles: Set = [
     "Sources/Platform/Platform.swift", "Sources/WaymarkModels/SwiftUI.swift",
     "Sources/X509/AppleSecurity.swift", "Sources/X509/OpenSSL.swift",

@@ -46,7 +46,8 @@ import Wire
     #expect(evaluation.known(DeviceKey(world.dave))?.chain.last == dave.id)
   }
 
-  @Test func `quotas bind a revoked device at all others, but not what it writes into its own store`() throws {
+  @Test func `quotas bind a revoked device at all others, but not what it writes into its own store`() throws
+  {
     var (world, _, _, _) = try family()
     let bob = DeviceKey(world.bob)
     #expect(world.circle.evaluation.quota(of: bob, .records, at: bob) == Limits.recordsQuotaBytes)

@@ -15,8 +15,8 @@
 // is where most mistakes of order show.
 //
 // When nothing is left to run, the calls of `idle()` return, one after the other. A `VirtualClock` with this scheduler
-// waits in that way before it advances. If nobody waits so, something waits for a timer, and `whenStuck` fires the next
-// one. A run in which no timer helps ends with an error, because it would never end otherwise. So one seed decides
+// waits in that way before it advances. If no call waits in it, something waits for a timer, and `whenStuck` fires the
+// next one. A run in which no timer helps ends with an error, because it would never end otherwise. So one seed decides
 // everything, provided that nothing else depends on chance: no dictionary is iterated whose order differs from run to
 // run (SWIFT_DETERMINISTIC_HASHING), random bytes come from `SeededRandomness`, and the bodies use no clock of the
 // machine. The trace is a hash of what ran in which order; two runs of a seed are equal if their traces are.

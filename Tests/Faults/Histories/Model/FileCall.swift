@@ -16,7 +16,7 @@ package enum FileCall {
 ///
 /// Unsafe, because a program with a simulation changes files on its thread only.
 package enum FileCallObserver {
-  /// Called before each call that changes a file; nil while nobody wants to know.
+  /// Called before each call that changes a file; nil if no one observes them.
   nonisolated(unsafe) package static var current: ((FileCall) -> Void)?
   /// Whether this program reports calls.
   nonisolated(unsafe) package static var isAvailable = false

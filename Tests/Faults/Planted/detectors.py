@@ -19,6 +19,8 @@ FAILED = re.compile(r"✘ Test (\"[^\"]*\"|\S+?\(.*?\)) .*?recorded an issue")
 EXHAUSTIVE = "SmallWorldTests|JournalWorldTests|StoreWorldTests|SimulationTests|TidyTests|FuzzTests|HistoriesTests"
 NODE = r"^(WaymarkTests|CommandTests)\."
 PROCESS = r"^ProcessTests\."
+# The modules that simulated runs reach best.
+CORE = {"Membership", "RecordTables", "Replication", "Storage", "Wire"}
 
 
 RUNNING = set()
@@ -147,7 +149,7 @@ def detectors(mistake):
     yield tests("units", "--skip", f"{deadlines}|{EXHAUSTIVE}", seconds=400)
     yield tests("sockets", "--filter", r"^(TransportTests|HTTPTests)\.", seconds=300, is_alone=True)
     yield tests("nodes", "--filter", NODE, seconds=600, is_alone=True)
-    if mistake.area == "core":
+    if mistake.area == "core" or mistake.path.split("/")[1] in CORE:
         yield Detector(
             "simulator", ["simulator", "--seeds", "1", "60", "--no-shrink"], 400, watches="^FAILED")
     yield tests("processes", "--filter", PROCESS, seconds=900, is_alone=True)

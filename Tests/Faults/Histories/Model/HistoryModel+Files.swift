@@ -16,6 +16,12 @@ extension HistoryModel {
     return found
   }
 
+  /// Adds a file, of which it is certain from then on that it is on the device.
+  mutating func addFile(_ content: String, _ device: Int) {
+    files[device].insert(content)
+    uncertainFiles[device].remove(content)
+  }
+
   /// Removes the files that no record on a device names any more.
   mutating func freeFiles(_ device: Int) {
     files[device].formIntersection(namedFiles(device))
@@ -48,8 +54,7 @@ extension HistoryModel {
     let written = `import`(file, device).writes
     for case (let cell, .text(let text)) in written where cell.field == .data && file.contents.contains(text)
     {
-      files[device].insert(text)
-      uncertainFiles[device].remove(text)
+      addFile(text, device)
     }
     uncertainFiles[device].formUnion(file.contents.subtracting(files[device]))
   }

@@ -21,7 +21,7 @@ extension HistoryRun {
     write(
       device, Dictionary(uniqueKeysWithValues: writes.map { (.init(record: record, field: $0), $1) }),
       as: try await newestOperation(device))
-    if HistoryModel.isFile(content) { model.files[device].insert(content) }
+    if HistoryModel.isFile(content) { model.addFile(content, device) }
     return "attaches \(shown(record)) “\(name)” with \(content) to \(lodging)"
   }
 

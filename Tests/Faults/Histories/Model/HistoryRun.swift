@@ -30,6 +30,16 @@ package struct HistoryFailure: Error, CustomStringConvertible {
   package let text: String
 
   package var description: String { (step.map { "step \($0): " } ?? "at the end: ") + text }
+
+  /// Whether another failure is of the same kind: it differs in nothing that this one does not differ in too, whichever
+  /// step found it, and whatever the records are called.
+  func includes(_ other: HistoryFailure) -> Bool { other.differences.isSubset(of: differences) }
+
+  /// The beginnings of the text's lines, up to a name or a number and without the action of the step.
+  private var differences: Set<Substring> {
+    let start = step.flatMap { _ in text.range(of: ": ")?.upperBound } ?? text.startIndex
+    return Set(text[start...].split(separator: "\n").map { $0.prefix { $0 != "“" && !$0.isNumber } })
+  }
 }
 
 /// What a history came to.

@@ -1,13 +1,15 @@
-/// Finds a short history that still fails.
+/// Finds a short history that still fails in the same way.
 package struct HistoryShrinker {
   private let devices: Int
   private let seed: UInt64?
+  /// What the shortened history must fail with.
+  private let failure: HistoryFailure
   /// The maximum number of runs.
   private var left: Int
 
   /// - Parameter seed: the seed of the simulation in which the history fails; nil for none.
-  package init(devices: Int, seed: UInt64?, runs: Int) {
-    (self.devices, self.seed) = (devices, seed)
+  package init(_ failure: HistoryFailure, devices: Int, seed: UInt64?, runs: Int) {
+    (self.failure, self.devices, self.seed) = (failure, devices, seed)
     left = runs
   }
 
@@ -35,6 +37,7 @@ package struct HistoryShrinker {
 
   private mutating func fails(_ steps: [HistoryStep]) async throws -> Bool {
     left -= 1
-    return try await HistoryRun.run(steps, devices: devices, seed: seed).failure != nil
+    let found = try await HistoryRun.run(steps, devices: devices, seed: seed).failure
+    return found.map(failure.includes) ?? false
   }
 }

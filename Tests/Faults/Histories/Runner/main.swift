@@ -80,12 +80,16 @@ func show(_ outcome: Outcome) {
   for (index, line) in outcome.journal.enumerated() { print("  \(index). \(line)") }
 }
 
-/// Prints a failure with a history that is as short as possible, and ends the program.
-@MainActor func report(_ history: [HistoryStep], _ seed: Int, _ failure: HistoryFailure) async throws -> Never
-{
-  print("seed \(seed)\(isSimulated ? ", simulated" : "")\n\(failure)\nshortening…")
+/// Prints a failed history, then one that is as short as possible, and ends the program.
+@MainActor func report(
+  _ history: [HistoryStep], _ seed: Int, _ failed: Outcome, _ failure: HistoryFailure
+) async throws -> Never {
+  print("seed \(seed)\(isSimulated ? ", simulated" : "")")
+  show(failed)
+  print("\(failure)\nhistory: \(json(history))\nshortening…")
   fflush(nil)
-  var shrinker = HistoryShrinker(devices: devices, seed: isSimulated ? UInt64(seed) : nil, runs: 300)
+  var shrinker = HistoryShrinker(
+    failure, devices: devices, seed: isSimulated ? UInt64(seed) : nil, runs: 300)
   let short = try await shrinker.shrink(history)
   let outcome = try await run(short, seed)
   show(outcome)
@@ -115,7 +119,7 @@ for number in seed..<seed + runs {
   for line in outcome.journal {
     deeds[line.split(separator: " ").dropFirst().first.map(String.init) ?? "", default: 0] += 1
   }
-  if let failure = outcome.failure { try await report(history, number, failure) }
+  if let failure = outcome.failure { try await report(history, number, outcome, failure) }
 }
 let seconds = (ContinuousClock.now - start).components.seconds
 print("\(runs) histories of \(steps) steps on \(devices) devices: equal to the model, \(seconds) s")

@@ -29,6 +29,8 @@ struct FileNames {
   var unfolded: Set<PlainFile> = []
   /// The same, and sets of which this node may lack the values.
   var perhapsUnfolded: Set<PlainFile> = []
+  /// The files that winners or siblings name, deleted records included, by the devices that wrote these.
+  var authors: [Name32: Set<PlainFile>] = [:]
   /// How many days the files of deleted records are kept; nil forever.
   var retention: Int64? = 30
 
@@ -250,12 +252,23 @@ extension Judge {
       for file in ledger.names.shown.sorted() where intact[node]?.contains(file) == false {
         // A bit that a disk has altered is noticed when the file is sent or read.
         if Self.complete(in: folder).contains(file), !ledger.noticed.contains(file) { continue }
-        if let holder = holders[file] {
+        if let holder = holders[file], !mayExceedQuotas(file, view(node), ledger.names) {
           return "\(node) has not fetched \(file), which its records name and \(holder) has"
         }
       }
     }
     return nil
+  }
+
+  /// Whether each device that names a file may have exhausted its quota of files at a node. Of the other files that it
+  /// names, the judge doesn't know which are on their way, so it counts all.
+  private func mayExceedQuotas(_ file: PlainFile, _ view: NodeView, _ names: FileNames) -> Bool {
+    guard let circle = view.circle else { return false }
+    return names.authors.allSatisfy { author, files in
+      guard files.contains(file) else { return true }
+      let bytes = files.reduce(UInt64(0)) { $0 + UInt64(clamping: $1.size) }
+      return author != view.device && bytes > circle.fileBytesMax(of: author, quotas)
+    }
   }
 
   /// Checks the bytes of all files of a node.
@@ -278,6 +291,10 @@ extension Judge {
       let record = expected[key]
       for cell in record.cells.values {
         for sibling in cell.siblings { names.shown.formUnion(Self.files(in: sibling, key)) }
+        for write in cell.siblings + [cell.winner] {
+          let author = library.sets[write.set].header.log.device
+          names.authors[author, default: []].formUnion(Self.files(in: write, key))
+        }
         for file in Self.files(in: cell.winner, key) {
           if expected.isVisible(key) {
             names.shown.insert(file)

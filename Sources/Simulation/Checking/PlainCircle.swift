@@ -174,11 +174,18 @@ struct PlainCircle {
   /// - Parameter quotas: the quotas of devices without a grant.
   func bytesMax(of log: PlainLog, at owner: Name32, _ quotas: [UInt64] = Self.quotas) -> UInt64? {
     if log.device == owner, !members.contains(owner) { return nil }
-    let granted = grants.filter {
-      $0.device == log.device && $0.lane == log.lane && granters.contains($0.issuer)
-    }
-    let quota = granted.map(\.bytes).reduce(quotas[log.lane], max)
+    let quota = quota(of: log.device, log.lane, quotas)
     return log.incarnation.bytes[0] >> 4 == 0 ? quota / 2 : quota / 32
+  }
+
+  /// Returns the bytes that all files named by a device may have on another one.
+  func fileBytesMax(of device: Name32, _ quotas: [UInt64]) -> UInt64 { quota(of: device, 1, quotas) * 16 }
+
+  private func quota(of device: Name32, _ lane: Int, _ quotas: [UInt64]) -> UInt64 {
+    let granted = grants.filter {
+      $0.device == device && $0.lane == lane && granters.contains($0.issuer)
+    }
+    return granted.map(\.bytes).reduce(quotas[lane], max)
   }
 
   // MARK: The gate

@@ -50,7 +50,7 @@ package struct FileExchange: Sendable {
   package mutating func handle(_ input: FileInput, now: Now, into effects: inout [FileEffect]) {
     switch input {
     case .opened(let link, let device): opened(link, device, now, &effects)
-    case .closed(let link): closed(link, now, &effects)
+    case .closed(let links): closed(links, now, &effects)
     case .received(let link, let message): received(link, message, now, &effects)
     case .wanted(let files, let isUrgent): want(files, isUrgent: isUrgent, now, &effects)
     case .unwanted(let files): forget(files, now, &effects)
@@ -100,9 +100,10 @@ package struct FileExchange: Sendable {
     inquire(wanted.inOrder, link, now, &effects)
   }
 
-  private mutating func closed(_ link: LinkID, _ now: Now, _ effects: inout [FileEffect]) {
-    guard let peer = peers.removeValue(forKey: link) else { return }
-    release(peer.requests, of: link, now, &effects)
+  /// Forgets all of the peers before anything is requested from others: none of these may be one of them.
+  private mutating func closed(_ links: [LinkID], _ now: Now, _ effects: inout [FileEffect]) {
+    let closed = links.compactMap { link in peers.removeValue(forKey: link).map { (link: link, peer: $0) } }
+    for (link, peer) in closed { release(peer.requests, of: link, now, &effects) }
   }
 
   /// Closes the session with a peer that sent wrong bytes. Its device is never asked for the file again.
@@ -112,7 +113,7 @@ package struct FileExchange: Sendable {
     guard let device = peers[link]?.device else { return }
     if liars[device, default: []].count <= Limits.filesRefusedMax { liars[device, default: []].insert(file) }
     effects.append(.misbehaved(link, what))
-    closed(link, now, &effects)
+    closed([link], now, &effects)
   }
 
   /// Whether a file may be requested from a peer.
@@ -301,8 +302,8 @@ package struct FileExchange: Sendable {
 package enum FileInput: Sendable {
   /// The records lane with a device has opened.
   case opened(LinkID, DeviceKey)
-  /// The lane has closed, or the link has ended.
-  case closed(LinkID)
+  /// The lane has closed on all of these links, or a link has ended.
+  case closed([LinkID])
   case received(LinkID, FileMessage)
   /// Files that folded records name and that are not here, in any order, at most `filesWantedMax` together. Urgent ones
   /// are those that a person waits for.

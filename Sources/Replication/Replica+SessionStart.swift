@@ -107,29 +107,39 @@ extension Replica {
   /// Judges both lanes of a session, and sends a summary if a lane has opened or closed. A lane that opens starts with
   /// fresh state; a lane that closes drops its state.
   mutating func judgeLanes(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
-    guard openAndClose(link, now, &effects) else { return }
+    guard openAndClose([link], now, &effects) else { return }
     say(link, now, &effects)
     // Sets that were requested from this peer may now be requested from other peers.
     askAll(now, &effects)
   }
 
+  /// Judges the lanes of all links before anything is requested on one of them: another lane may be about to close.
+  ///
   /// - Returns: whether a lane has opened or closed.
-  private mutating func openAndClose(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) -> Bool {
-    guard let peer = sessions[link]?.device else { return false }
-    var hasChanged = false
-    for lane in Lane.allCases {
-      let judged = judgement(of: lane, link, peer, now)
-      guard sessions[link]?[lane].follow(judged) == true else { continue }
-      hasChanged = true
-      self[lane].asked = self[lane].asked.filter { $0.value != link }
-      if lane == .records { file(judged.isOpen ? .opened(link, peer) : .closed(link), now, &effects) }
+  private mutating func openAndClose(
+    _ links: [LinkID], _ now: Now, _ effects: inout [Effect]
+  ) -> Bool {
+    var changes: [(lane: Lane, link: LinkID, peer: DeviceKey, judged: LaneSession)] = []
+    for link in links {
+      guard let peer = sessions[link]?.device else { continue }
+      for lane in Lane.allCases {
+        let judged = judgement(of: lane, link, peer, now)
+        guard sessions[link]?[lane].follow(judged) == true else { continue }
+        self[lane].asked = self[lane].asked.filter { $0.value != link }
+        changes.append((lane, link, peer, judged))
+      }
+    }
+    let closed = changes.filter { $0.lane == .records && !$0.judged.isOpen }.map(\.link)
+    if !closed.isEmpty { file(.closed(closed), now, &effects) }
+    for (lane, link, peer, judged) in changes {
+      if lane == .records, judged.isOpen { file(.opened(link, peer), now, &effects) }
       switch judged {
       case .open: effects.append(.report(.laneOpened(peer, lane)))
       case .closed(let reason?): effects.append(.report(.laneClosed(peer, lane, reason)))
       case .closed(nil): break
       }
     }
-    return hasChanged
+    return !changes.isEmpty
   }
 
   private func judgement(of lane: Lane, _ link: LinkID, _ peer: DeviceKey, _ now: Now) -> LaneSession {
@@ -163,8 +173,7 @@ extension Replica {
       effects.append(.report(.gateChanged))
     }
     let links = sessionsInOrder.filter { $0.device != nil && !$0.isClosing }.map(\.link)
-    // Judge all lanes first. Otherwise, sets might be requested from a peer whose lane is about to close.
-    for link in links { _ = openAndClose(link, now, &effects) }
+    _ = openAndClose(links, now, &effects)
     for link in links {
       say(link, now, &effects)
       compareLanes(link, isFresh: false, now, &effects)

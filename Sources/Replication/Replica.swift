@@ -247,7 +247,7 @@ package struct Replica: Sendable {
     if cause == .duplicate { effects.append(.send(link, .goodbye(.duplicateConnection))) }
     effects.append(.close(link, cause))
     sessions[link]?.close()
-    if let lastNow { file(.closed(link), lastNow, &effects) }
+    if let lastNow { file(.closed([link]), lastNow, &effects) }
   }
 
   mutating func closed(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
@@ -258,7 +258,7 @@ package struct Replica: Sendable {
       // others, and learn it again.
       for session in sessions.keys { sessions[session]?[lane].open?.forgetSources() }
     }
-    file(.closed(link), now, &effects)
+    file(.closed([link]), now, &effects)
     askAll(now, &effects)
     requestValues(now, &effects)
   }

@@ -156,7 +156,7 @@ final class FileWorld {
     peer.links[other] = nil
     for (node, link) in [(node, link), (peer, other)] {
       (node.outgoing[link], node.slices[link]) = (nil, nil)
-      input(node, .closed(link))
+      input(node, .closed([link]))
     }
   }
 

@@ -1,4 +1,5 @@
 import Families
+import FileFormat
 import Membership
 import Replication
 import Testing
@@ -8,7 +9,7 @@ import Wire
   /// Whether a message reveals anything about records; none may be sent, in either direction.
   static func tellsOfRecords(_ message: Message) -> Bool {
     switch message {
-    case .heads(.records, _, _), .want(.records, _), .sets(.records, _), .served(.records): true
+    case .heads(.records, _, _), .want(.records, _), .sets(.records, _), .served(.records), .file: true
     default: false
     }
   }
@@ -136,6 +137,32 @@ import Wire
     world.run(1_000)
     #expect(world["bob"].count(.records) < 1_000)
     #expect(!world.sent.contains { $0.from == "bob" && Self.tellsOfRecords($0.message) })
+  }
+
+  @Test func `a request for a file is not redirected to another when all lanes close at once`() throws {
+    let world = try World()
+    world.connectAll()
+    world.run(2_000)
+    // Both others say that they have the file, and neither sends it.
+    let file = try #require(FileReference(size: 500_000, id: FileID(Bytes32(1, 2, 3, 4))))
+    world.meddle = { _, _, message in
+      guard case .file(let about) = message else { return [message] }
+      if case .filesHere(let here) = about, here.role == .answer {
+        return [.file(.filesHere(FilesHere(role: .answer, keepsAll: true, files: [file])))]
+      }
+      return if case .wantLeaves = about { [] } else { [message] }
+    }
+    world.turn(world["alice"], [.file(.wanted([file], isUrgent: false))])
+    world.run(1_000)
+    #expect(world["alice"].replica.progress(of: file)?.sources.count == 2)
+    #expect(world["alice"].replica.fileLoad.requests == 1)
+    var told: [FileMessage] = []
+    world.meddle = { from, _, message in
+      if case .file(let about) = message, from == "alice" { told.append(about) }
+      return [message]
+    }
+    world.prefer("alice", false)
+    #expect(told == [])
   }
 
   @Test func `an entitlement that ends while sets flow closes the lane on both sides at that second`() throws

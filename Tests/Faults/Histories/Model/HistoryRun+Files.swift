@@ -50,6 +50,9 @@ extension HistoryRun {
     return "erases the data of \(shown(record))"
   }
 
+  /// Longer than a device pauses before it dials again, because connections may break meanwhile.
+  private static let filesTimeout = Duration.seconds(500)
+
   /// Waits until devices that are connected have the files that they want, if any of them has these.
   func waitForFiles(_ together: [Int]) async throws {
     guard model.kinds.contains(.attachment) else { return }
@@ -58,7 +61,7 @@ extension HistoryRun {
       for peer in together where peer != device {
         let key = devices[peer]
         try await circle.during {
-          try await node.waitUntilInSync(with: key, lane: .records, timeout: .seconds(120))
+          try await node.waitUntilInSync(with: key, lane: .records, timeout: Self.filesTimeout)
         }
       }
     }

@@ -181,6 +181,11 @@ struct ListRenderingTests {
             "start": "2026-05-04T08:00:00Z", "startZone": "Europe/Rome", "end": "2026-05-04T10:30:00Z",
             "endZone": "Europe/Rome",
           ],
+          [
+            "kind": "transportation", "id": "01A219BC-462C-788F-AA31-43B18E0B2D09", "name": "AZ 8",
+            "start": "2026-05-04T12:00:00Z", "startZone": "Europe/Rome", "end": "2026-05-04T20:30:00Z",
+            "endZone": "America/New_York",
+          ],
         ],
       ],
     ]
@@ -189,8 +194,10 @@ struct ListRenderingTests {
     #expect(lines.contains("  ·  Water  not done  6 of 8 glasses  streak 3 days, best 9"))
     #expect(lines.contains("  09:00  Water  6"))
     #expect(lines.contains("On trip: Rome  day 3 of 5  2026-05-02 – 2026-05-06"))
-    #expect(lines.contains("  all day      lodging   Casa   Europe/Rome"))
-    #expect(lines.contains("  10:00–12:30  activity  Forum  Europe/Rome"))
+    #expect(lines.contains("  all day      lodging         Casa   Europe/Rome"))
+    #expect(lines.contains("  10:00–12:30  activity        Forum  Europe/Rome"))
+    // Each time as the clocks show it there.
+    #expect(lines.contains("  14:00–16:30  transportation  AZ 8   Europe/Rome"))
   }
 
   @Test func `finding nothing is a sentence and exit code 1`() throws {

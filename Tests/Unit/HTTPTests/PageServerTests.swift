@@ -206,6 +206,23 @@ import Wire
     }
   }
 
+  @Test func `an open page gets events after another one has been closed`() async throws {
+    try await serving { server, content in
+      let browser = try await Browser(server)
+      let page = try await browser.open()
+      do {
+        let other = try await browser.open()
+        withExtendedLifetime(other) {}
+      }
+      // By then, the server has noticed the end of the other page, and this one has had its first event.
+      _ = await page.read(seconds: 1)
+      content.set(7)
+      let (text, _) = await page.read(seconds: 1)
+      #expect(text.contains("event: changed"))
+      #expect(content.watchers == 1)
+    }
+  }
+
   @Test func `nothing is watched once the last page is closed`() async throws {
     try await serving { server, content in
       let browser = try await Browser(server)

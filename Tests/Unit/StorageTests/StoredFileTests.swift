@@ -56,6 +56,20 @@ import Wire
     #expect(try alice.store.namedFiles() == [])
   }
 
+  @Test func `a file that several deleted records name is in the trash since the last of them was deleted`()
+    throws
+  {
+    let value = try alice.store.keep(content)
+    let file = try #require(FileReference(value))
+    try parent(1, 2, alice)
+    try alice.write(at: 10, insert(attachment(3), [1: owner(2), data: value]))
+    try alice.write(at: 11, insert(attachment(4), [1: owner(2), data: value]))
+    try alice.write(at: 20, EntryDraft(.delete, attachment(3), []))
+    #expect(try alice.store.naming(of: file) == .shown)
+    try alice.write(at: 40, EntryDraft(.delete, attachment(4), []))
+    #expect(try alice.store.naming(of: file) == .trash(deletedAt: 40))
+  }
+
   @Test func `a file whose item was deleted is in the trash since that deletion`() throws {
     let value = try alice.store.keep(content)
     let file = try #require(FileReference(value))

@@ -16,6 +16,9 @@ import Wire
 //
 // When the command has replied, all of it is there after the start, whatever happened to the disk. Otherwise, all of it is
 // there or nothing, and no other device has more than the device itself.
+//
+// Instead of stopping, the machine may also run out of disk space while the command runs, and have room again afterwards.
+// Then the command is refused and leaves nothing, or it has replied and everything is there.
 
 /// A stop that is planned, or has happened.
 private final class MachineStop {
@@ -26,6 +29,8 @@ private final class MachineStop {
     case killBeforeChange
     /// The machine loses power before a file is changed. What was not synced is lost in part.
     case powerLoss
+    /// From a write on, none has room any more, until the command ends.
+    case fullDisk
   }
 
   let kind: Kind
@@ -38,6 +43,8 @@ private final class MachineStop {
   private var left: Int?
   private var changes: UInt64 = 0
   private(set) var image: HomeImage?
+  /// Whether a write has failed.
+  private(set) var hasFailed = false
 
   /// - Parameter after: the number of changes to files or, for `killBeforeWork`, of pieces of work that come before; nil
   ///   for any number.
@@ -53,11 +60,23 @@ private final class MachineStop {
       kind == .powerLoss ? Survival.variants[survival % Survival.variants.count] : Survival(.everything)
     random = SplitMix(seed: UInt64(survival))
     disk = try HomeImage(of: home).disk()
-    if self.kind == .killBeforeWork {
-      scheduler.interrupt(after: after ?? Int(random.below(12))) { self.happen() }
-    } else {
-      FileCallObserver.current = { self.observe($0, scheduler) }
+    switch self.kind {
+    case .killBeforeWork: scheduler.interrupt(after: after ?? Int(random.below(12))) { self.happen() }
+    case .killBeforeChange, .powerLoss:
+      FileCallObserver.current = {
+        self.observe($0, scheduler)
+        return nil
+      }
+    case .fullDisk:
+      left = after ?? Int(random.below(40))
+      FileCallObserver.current = { self.hasRoom(for: $0) ? nil : ENOSPC }
     }
+  }
+
+  private func hasRoom(for call: FileCall) -> Bool {
+    guard let path = call.growing, path.hasPrefix(home.path + "/") else { return true }
+    if let left, left > 0 { self.left = left - 1 } else { hasFailed = true }
+    return !hasFailed
   }
 
   private func observe(_ call: FileCall, _ scheduler: SimulatedScheduler) {
@@ -83,6 +102,7 @@ private final class MachineStop {
 
   /// Lets it happen if it has not yet, because the command has replied. Returns whether it did.
   func happensAfterReply() -> Bool {
+    guard kind != .fullDisk else { return true }
     if left == nil, random.below(3) == 0 { image = nil }
     guard image == nil else { return false }
     happen()
@@ -98,6 +118,7 @@ private final class MachineStop {
     switch kind {
     case .killBeforeWork, .killBeforeChange: "is killed"
     case .powerLoss: "loses power (\(survival))"
+    case .fullDisk: "runs out of disk space"
     }
   }
 }
@@ -162,13 +183,17 @@ extension HistoryRun {
   ]
 
   /// - Parameters:
+  ///   - kinds: what may happen.
   ///   - workMax: the number of pieces of work before one of which it happens.
   ///   - changesMax: the number of changes before one of which it happens; nil if it may be any, because no other device
   ///     notices.
-  private func stop(_ device: Int, _ choices: [Int], workMax: Int, changesMax: Int?) throws -> MachineStop? {
+  private func stop(
+    _ device: Int, _ choices: [Int], _ kinds: [MachineStop.Kind] = MachineStop.Kind.allCases, workMax: Int,
+    changesMax: Int?
+  ) throws -> MachineStop? {
     guard let scheduler = circle.clock.scheduler else { return nil }
     let (circle, name) = (circle, Self.names[device])
-    let kind = MachineStop.Kind.allCases[choices[0] % MachineStop.Kind.allCases.count]
+    let kind = kinds[choices[0] % kinds.count]
     let after = (kind == .killBeforeWork ? workMax : changesMax).map { choices[1] % $0 }
     return try MachineStop(kind, after: after, survival: choices[2], node(device).home, scheduler) {
       circle.unplug(name)
@@ -185,30 +210,41 @@ extension HistoryRun {
     let inner = HistoryStep(
       action: action, device: device, choices: (0..<HistoryStep.choiceCount).map { _ in random.below(1_000) })
     let before = self
-    let text: String?
-    do { text = try await act(device, inner) } catch {
+    var deed = action.rawValue
+    var isRefused = false
+    do { deed = try await act(device, inner) ?? "nothing" } catch {
       stop.forget(scheduler)
-      circle.plugIn(Self.names[device])
-      throw error
+      isRefused = stop.hasFailed && (error as? WaymarkError)?.code == .diskFull
+      if !isRefused {
+        circle.plugIn(Self.names[device])
+        throw error
+      }
     }
     stop.forget(scheduler)
-    let hasReplied = stop.happensAfterReply()
-    try await startAgain(device, stop)
-    let (deed, what) = (text ?? "nothing", stop.description)
+    let hasReplied = !isRefused && stop.happensAfterReply()
+    if stop.kind == .fullDisk {
+      // The device looks for room again.
+      try await circle.clock.advance(by: .seconds(10))
+    } else {
+      try await startAgain(device, stop)
+    }
+    let what = stop.description
     let isThere = try await isNewest(device, since: before)
     guard isThere == false || isThere == nil && !hasReplied else {
       try await check(device)
       return "\(hasReplied ? "finishes" : "keeps") “\(deed)” when it \(what)"
     }
     guard !hasReplied else { throw Difference("“\(deed)” had replied and is lost after the device \(what)") }
-    if isThere == nil, (try? await check(device)) != nil { return "keeps “\(deed)” when it \(what)" }
+    if !isRefused, isThere == nil, (try? await check(device)) != nil {
+      return "keeps “\(deed)” when it \(what)"
+    }
     let drawn = self.random
     self = before
     (self.random, copies[device]) = (drawn, nil)
     do { try await check(device) } catch let difference as Difference {
       throw Difference("“\(deed)” is there in part after the device \(what): \(difference)")
     }
-    return "loses “\(deed)” when it \(what)"
+    return "\(isRefused ? "refuses" : "loses") “\(deed)” when it \(what)"
   }
 
   /// Whether the newest operation on a device is the one that was written since a former state. What a person sees does not
@@ -237,7 +273,8 @@ extension HistoryRun {
     guard let peer = pick(peers, choices[3]) else { return nil }
     connected = []
     await partition([])
-    guard let stop = try stop(device, choices, workMax: 400, changesMax: 150) else { return nil }
+    let kinds: [MachineStop.Kind] = [.killBeforeWork, .killBeforeChange, .powerLoss]
+    guard let stop = try stop(device, choices, kinds, workMax: 400, changesMax: 150) else { return nil }
     await partition([device, peer])
     do { try await circle.settle() } catch {
       stop.forget(scheduler)

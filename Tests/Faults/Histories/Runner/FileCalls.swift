@@ -2,7 +2,8 @@
 //
 // This program defines these calls itself, so that the dynamic linker finds them here before it finds those of the C library:
 // for this program, and for SQLite, Foundation and Swift's runtime as well. Each tells the observer what it is about to do,
-// and then calls the one of the C library. So a simulation knows every change to a file, by any library, and in which order.
+// and then calls the one of the C library, unless the observer lets it fail. So a simulation knows every change to a file, by
+// any library, and in which order.
 //
 //     SQLite ──pwrite64──▶ this file ──▶ FileCallObserver
 //                              └───────▶ pwrite64 of the C library
@@ -25,13 +26,16 @@ import Histories
     return unsafeBitCast(address, to: type)
   }
 
-  /// Tells the observer about a call. What the observer does itself is not reported.
-  private func report(_ call: () -> FileCall?) {
-    guard let observer = FileCallObserver.current else { return }
+  /// Tells the observer about a call, and returns whether the call may happen. If not, `errno` says why. What the observer
+  /// does itself is not reported.
+  private func report(_ call: () -> FileCall?) -> Bool {
+    guard let observer = FileCallObserver.current else { return true }
     FileCallObserver.current = nil
-    if let call = call() { observer(call) }
+    let failure = call().flatMap(observer)
     // The observer may have been removed by itself, but is never replaced.
     FileCallObserver.current = observer
+    if let failure { errno = failure }
+    return failure == nil
   }
 
   /// The path of an open file; nil if it has none any more.
@@ -61,12 +65,14 @@ import Histories
   private let nextRename = original("rename", as: TwoPaths.self)
   private let nextLink = original("link", as: TwoPaths.self)
 
-  private func reportOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) {
-    guard flags & (O_CREAT | O_TRUNC) != 0 else { return }
-    report { .create(String(cString: path), empties: flags & O_TRUNC != 0) }
+  private func reportOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
+    guard flags & (O_CREAT | O_TRUNC) != 0 else { return true }
+    return report { .create(String(cString: path), empties: flags & O_TRUNC != 0) }
   }
 
-  private func reportWrite(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, at offset: Int) {
+  private func reportWrite(
+    _ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, at offset: Int
+  ) -> Bool {
     report {
       path(file).map { .write($0, offset: offset, UnsafeRawBufferPointer(start: bytes, count: count)) }
     }
@@ -76,71 +82,72 @@ import Histories
   @_cdecl("open") public func reportingOpen(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: UInt32)
     -> Int32
   {
-    reportOpen(path, flags)
+    guard reportOpen(path, flags) else { return -1 }
     return nextOpen(path, flags, mode)
   }
 
   @_cdecl("open64") public func reportingOpen64(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: UInt32)
     -> Int32
   {
-    reportOpen(path, flags)
+    guard reportOpen(path, flags) else { return -1 }
     return nextOpen64(path, flags, mode)
   }
 
   @_cdecl("write") public func reportingWrite(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    if FileCallObserver.current != nil { reportWrite(file, bytes, count, at: lseek(file, 0, SEEK_CUR)) }
+    let isObserved = FileCallObserver.current != nil
+    guard !isObserved || reportWrite(file, bytes, count, at: lseek(file, 0, SEEK_CUR)) else { return -1 }
     return nextWrite(file, bytes, count)
   }
 
   @_cdecl("pwrite")
   public func reportingPwrite(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int {
-    reportWrite(file, bytes, count, at: offset)
+    guard reportWrite(file, bytes, count, at: offset) else { return -1 }
     return nextPwrite(file, bytes, count, offset)
   }
 
   @_cdecl("pwrite64")
   public func reportingPwrite64(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int
   {
-    reportWrite(file, bytes, count, at: offset)
+    guard reportWrite(file, bytes, count, at: offset) else { return -1 }
     return nextPwrite64(file, bytes, count, offset)
   }
 
   @_cdecl("ftruncate") public func reportingFtruncate(_ file: Int32, _ size: Int) -> Int32 {
-    report { path(file).map { .truncate($0, size: size) } }
+    guard report({ path(file).map { .truncate($0, size: size) } }) else { return -1 }
     return nextFtruncate(file, size)
   }
 
   @_cdecl("ftruncate64") public func reportingFtruncate64(_ file: Int32, _ size: Int) -> Int32 {
-    report { path(file).map { .truncate($0, size: size) } }
+    guard report({ path(file).map { .truncate($0, size: size) } }) else { return -1 }
     return nextFtruncate64(file, size)
   }
 
   @_cdecl("fsync") public func reportingFsync(_ file: Int32) -> Int32 {
-    report { path(file).map { .sync($0) } }
+    guard report({ path(file).map { .sync($0) } }) else { return -1 }
     return nextFsync(file)
   }
 
   @_cdecl("fdatasync") public func reportingFdatasync(_ file: Int32) -> Int32 {
-    report { path(file).map { .sync($0) } }
+    guard report({ path(file).map { .sync($0) } }) else { return -1 }
     return nextFdatasync(file)
   }
 
   @_cdecl("unlink") public func reportingUnlink(_ path: UnsafePointer<CChar>) -> Int32 {
-    report { .remove(String(cString: path)) }
+    guard report({ .remove(String(cString: path)) }) else { return -1 }
     return nextUnlink(path)
   }
 
   @_cdecl("rename") public func reportingRename(_ path: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>)
     -> Int32
   {
-    report { .rename(String(cString: path), to: String(cString: target)) }
+    guard report({ .rename(String(cString: path), to: String(cString: target)) }) else { return -1 }
     return nextRename(path, target)
   }
 
   @_cdecl("link") public func reportingLink(_ path: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>)
     -> Int32
   {
-    report { .link(String(cString: path), to: String(cString: target)) }
+    guard report({ .link(String(cString: path), to: String(cString: target)) }) else { return -1 }
     return nextLink(path, target)
   }
 #else

@@ -46,6 +46,24 @@ struct DataCallTests {
     }
   }
 
+  @Test func `the file of an imported attachment counts as being on the device at once`() async throws {
+    try await inFolder { folder in
+      let (alice, bob) = (try Node.inMemory(name: "alice"), try Node.inMemory(name: "bob"))
+      let trip = try await alice.save(Trip(name: "Rome"))
+      let hotel = try await alice.save(Lodging(name: "Casa", tripID: trip.id))
+      let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 983) })
+      let ticket = try await alice.attach(content, named: "ticket.pdf", to: .lodging(hotel.id))
+      let file = folder.appending(path: "trips.json")
+      _ = try await alice.export(as: .json, to: file)
+      _ = try await bob.importFiles([file])
+      let totals = try await bob.status().files
+      #expect((totals.here, totals.bytes, totals.missing) == (1, 100_000, 0))
+      #expect(try await bob.data(of: ticket) == content)
+      await alice.close()
+      await bob.close()
+    }
+  }
+
   @Test func `one trip is exported alone, folders are created, and unsupported exports are refused`()
     async throws
   {

@@ -322,5 +322,9 @@ struct MembershipCallTests {
     await circle["alice"].close()
     try await circle.start("alice")
     #expect(try await circle["alice"].status().addresses.map(\.address) == [bob])
+    // Bob announces it himself, so it is dialled all the same.
+    try await circle["alice"].removePeer(at: bob)
+    let left = try await circle["alice"].status().addresses
+    #expect(left.map { "\($0.address) \($0.isSaved)" } == ["\(bob) false"])
   }
 }

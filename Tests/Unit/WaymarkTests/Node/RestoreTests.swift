@@ -16,6 +16,7 @@ import Wire
 @testable import Control
 @testable import Waymark
 import WaymarkCare
+import WaymarkFiles
 
 /// Forged and damaged backups, and restores that are interrupted.
 struct RestoreTests {
@@ -267,6 +268,22 @@ struct RestoreTests {
         #expect(try await node.run("verify", ["deep": true])["ok"] == true)
         await node.close()
       }
+    }
+  }
+
+  @Test func `a store that a restore has replaced is restored with its files`() async throws {
+    try await inFolder { alice, file in
+      let trip = try #require(try await alice.node.records(Trip.all).first)
+      let hotel = try await alice.node.save(Lodging(name: "Casa", tripID: trip.id))
+      let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 983) })
+      let ticket = try await alice.node.attach(content, named: "ticket.pdf", to: .lodging(hotel.id))
+      await alice.close()
+      let replaced = try await restore(alice.home, file)
+      let back = try await restore(alice.home, try #require(replaced.keptBackup))
+      #expect((back.files, back.missingFiles) == (1, 0))
+      let again = try Node(home: alice.home)
+      #expect(try await again.data(of: ticket) == content)
+      await again.close()
     }
   }
 

@@ -62,6 +62,29 @@ import Wire
     #expect(answer.joiner == (try identity("phone").device))
   }
 
+  @Test func `a member that asks with a ticket leaves it to the device that it is meant for`() throws {
+    let (pairing, session) = (transcript.pairing, transcript.session)
+    let ticket = try Ticket(line: try #require(pairing.ticket).line)
+    let reply = try step("join reply", pairing)
+    let credentials = try credentials(of: "laptop", pairing, at: reply)
+    #expect(credentials.add(ticket, role: .member, signer: nil))
+    let phone = try identity("phone")
+    let answer = PairingAnswer(
+      to: try #require(try transcript.message(of: try step("join request", pairing))),
+      Pairing(
+        ticket: ticket.id, handshakeHash: try #require(Bytes32(try expand(pairing.handshakeHash))),
+        remote: phone.transportKey),
+      try Circle(
+        statements: session.before["laptop"]?.statements.map { try Statement(try expand($0)) } ?? []),
+      credentials, now: pairing.wallClock + reply.at)
+    guard case .accepted = answer.reply else {
+      Issue.record("\(answer.reply)")
+      return
+    }
+    #expect(answer.certificate == nil && answer.joiner == nil)
+    #expect(!credentials.isSpent(ticket.id, on: phone.device))
+  }
+
   @Test func `a device recognizes the session by the preamble, and dials with the introduction`() throws {
     let session = transcript.session
     let message3 = try step("handshake message 3", session)

@@ -25,6 +25,22 @@ struct EraseReachTests {
     await alice.close()
   }
 
+  @Test func `an address that an organization had earlier goes with it`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("organization.add", fields("name=Alpha", "city=Roma"))
+    let alpha = try #require(try await alice.run("organization.show", ["id": "Alpha"])["id"]?.string)
+    let field = try #require(Kind.organization.addressField).number
+    let key = RecordKey(kind: Kind.organization.number, id: try #require(RecordID(uuid: alpha)))
+    let moved = RecordKey(kind: Kind.address.number, id: RecordID(UUID()))
+    let city = try #require(Kind.address.field(named: "city")).number
+    _ = try await alice.node.writeTogether([EntryDraft(.insert, moved, [(city, .text("Oslo"))])])
+    _ = try await alice.node.writeTogether([EntryDraft(.put, key, [(field, .bytes(moved.id.bytes))])])
+    try await alice.run("erase", ["records": ["Alpha"], "yes": true])
+    let addresses = try await alice.node.values(of: Kind.address)
+    #expect(addresses.count == 2 && addresses.allSatisfy(\.isEmpty))
+    await alice.close()
+  }
+
   @Test func `records that were deleted more recently than the age stay in the trash`() async throws {
     let now = Wall(TestNode.morning)
     let alice = try await TestNode.founder("alice", wall: { now.value })

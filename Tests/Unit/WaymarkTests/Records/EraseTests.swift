@@ -537,7 +537,7 @@ extension Node {
   }
 
   /// The values of each record of a kind, visible or not.
-  fileprivate func values(of kind: Kind) throws -> [[FieldNumber: Value]] {
+  func values(of kind: Kind) throws -> [[FieldNumber: Value]] {
     var query = RecordQuery(kind.number)
     query.visibleOnly = false
     return try store.records(query).map(\.allFields)

@@ -66,6 +66,21 @@ struct TimeTests {
     await node.close()
   }
 
+  @Test func `a watch of the day goes on with the time after the node was suspended`() async throws {
+    let clock = VirtualClock()
+    let node = try Node.inMemory(name: "alice", clock: clock)
+    let habit = try await habit(in: node)
+    let watcher = Watcher(node.watch(LiveQuery<HabitProgress?>.progress(of: habit.id)))
+    #expect(try await watcher.next("today")?.today == Day("2026-05-03"))
+    await node.suspend()
+    try await node.resume()
+    let tomorrow = try await change(node, watcher, "tomorrow") {
+      try await clock.sleep(for: .seconds(86_400))
+    }
+    #expect(tomorrow?.today == Day("2026-05-04"))
+    await node.close()
+  }
+
   @Test func `a list of upcoming trips drops a trip when it begins`() async throws {
     let clock = VirtualClock()
     let node = try Node.inMemory(name: "alice", clock: clock)

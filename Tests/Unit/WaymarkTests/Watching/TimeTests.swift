@@ -72,9 +72,9 @@ struct TimeTests {
     let habit = try await habit(in: node)
     let watcher = Watcher(node.watch(LiveQuery<HabitProgress?>.progress(of: habit.id)))
     #expect(try await watcher.next("today")?.today == Day("2026-05-03"))
-    await node.suspend()
-    try await node.resume()
     let tomorrow = try await change(node, watcher, "tomorrow") {
+      await node.suspend()
+      try await node.resume()
       try await clock.sleep(for: .seconds(86_400))
     }
     #expect(tomorrow?.today == Day("2026-05-04"))

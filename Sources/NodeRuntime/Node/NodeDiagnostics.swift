@@ -1,7 +1,7 @@
 import Engine
 import Home
 import JSONDocument
-import Membership
+package import Membership
 import Model
 import Reasons
 import Records
@@ -29,7 +29,7 @@ package struct NodeDiagnostics: Sendable {
 
   package let device: DeviceKey
   package let isServing: Bool
-  package let members: Set<DeviceKey>
+  package let evaluation: Evaluation
   package let paused: Set<DeviceKey>
   /// The hash of the set of statements.
   package let statements: Bytes32
@@ -63,7 +63,7 @@ extension NodeDiagnostics {
     let now = node.wall()
     device = node.identity.device
     isServing = node.isServing
-    members = Set(node.circle.evaluation.members.keys)
+    evaluation = node.circle.evaluation
     paused = node.connections.peering.paused
     statements = node.circle.setHash
     settings = lane(.settings, isOpen: true)

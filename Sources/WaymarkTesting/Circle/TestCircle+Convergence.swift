@@ -1,3 +1,4 @@
+import Membership
 import Replication
 import Waymark
 import WaymarkCare
@@ -121,10 +122,17 @@ extension TestCircle {
     let (here, there) = (one.diagnostics, other.diagnostics)
     let names = "\(one.name) and \(other.name)"
     guard !network.isCut(pair(one.name, other.name)), !here.paused.contains(there.device),
-      !there.paused.contains(here.device), here.members.contains(there.device),
-      there.members.contains(here.device), here.members.contains(here.device),
-      there.members.contains(there.device)
+      !there.paused.contains(here.device), here.evaluation.isMember(here.device),
+      there.evaluation.isMember(there.device)
     else { return nil }
+    switch (here.evaluation.isMember(there.device), there.evaluation.isMember(here.device)) {
+    case (true, true): break
+    // A device that has joined shows its certificate to the others when they connect.
+    case (true, false) where !there.evaluation.hasCertificate(here.device),
+      (false, true) where !here.evaluation.hasCertificate(there.device):
+      return "\(names) are not connected, and one of them does not know yet that the other one is a member"
+    default: return nil
+    }
     guard let mine = here.sessions[there.device], let theirs = there.sessions[here.device] else {
       let state = here.peerStates[there.device] ?? there.peerStates[here.device] ?? "offline"
       return "\(names) are not connected: \(state)"

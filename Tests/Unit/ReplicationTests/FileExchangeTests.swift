@@ -150,6 +150,20 @@ import Wire
     #expect(carol.requestedLeaves[file]?.sorted() == (0..<40).filter { !arrived.contains($0) })
   }
 
+  @Test func `if a device goes before it has sent the list, another one is asked for it`() throws {
+    let (alice, bob, carol) = (world.node(), world.node(), world.node())
+    let file = alice.add(content(40 * leafBytes))
+    bob.add(content(40 * leafBytes))
+    alice.lie = { message in if case .leafList = message { nil } else { message } }
+    let link = world.connect(carol, alice)
+    world.connect(carol, bob)
+    world.want(carol, [file])
+    while carol.sent.allSatisfy({ if case .wantLeaves = $0 { false } else { true } }) { try world.step() }
+    world.end(link, of: carol)
+    try world.run()
+    #expect(carol.files[file] == content(40 * leafBytes))
+  }
+
   @Test func `after a restart only the missing leaves are requested`() throws {
     let (alice, bob) = (world.node(), world.node())
     let file = alice.add(content(20 * leafBytes))

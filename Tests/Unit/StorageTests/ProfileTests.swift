@@ -55,6 +55,30 @@ import Wire
     #expect(try alice.store.conflictCount() == 0)
   }
 
+  /// All orders of four profiles of which the second one has seen the first.
+  private static let orders = [
+    [0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 1, 3], [0, 2, 3, 1], [0, 3, 1, 2], [0, 3, 2, 1], [2, 0, 1, 3],
+    [2, 0, 3, 1], [2, 3, 0, 1], [3, 0, 1, 2], [3, 0, 2, 1], [3, 2, 0, 1],
+  ]
+
+  @Test func `in any order of arrival, a device finds the same profile and the same losers`() throws {
+    let (carol, dave) = (try Device("carol"), try Device("dave"))
+    var sets = [try alice.write(at: 100, profile(90, "Alice"))]
+    try bob.sync(from: alice)
+    // Bob has seen Alice's profile, and his loses all the same.
+    sets.append(try bob.write(at: 110, profile(50, "Old")))
+    sets.append(try carol.write(at: 120, profile(115, "Carol")))
+    sets.append(try dave.write(at: 130, profile(125, "Dave")))
+    var found: Set<[String]> = []
+    for order in Self.orders {
+      let reader = try Device("reader")
+      for index in order { try reader.receive(sets[index]) }
+      found.insert(try dump(reader.store))
+      #expect(try reader.store.conflicts().first?.losers.count == 2, "\(order)")
+    }
+    #expect(found.count == 1)
+  }
+
   @Test func `a date beyond the set's own clock does not win forever`() throws {
     try alice.write(at: 100, profile(9_999_999, "Future"))
     try bob.write(at: 200, profile(150, "Bob"))

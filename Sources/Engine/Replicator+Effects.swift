@@ -399,6 +399,7 @@ extension Replicator {
   ) {
     trying {
       let lacking = try store.lacking(tips)
+      noteHeld(tips.filter { !lacking.contains($0) }, now, &following)
       replica.handle(.lookedUp(link, lane, lacking: lacking), now: now, into: &following)
     }
   }

@@ -32,9 +32,14 @@ struct SimulatedHistoryTests {
   }
 
   @Test func `histories in which machines stop are equal to the model`() async throws {
-    let text = try await run("--simulated", "--runs", "6", "--seed", "40", "--steps", "40")
-    for deed in ["loses", "keeps", "finishes", "interrupts"] {
+    let text = try await run("--simulated", "--runs", "6", "--seed", "64", "--steps", "40")
+    for deed in ["loses", "keeps", "finishes", "interrupts", "refuses"] {
       #expect(text.contains("\(deed) "), "no device \(deed) anything: \(text)")
     }
+  }
+
+  /// Neither was connected when the other one got new keys, so the two do not know each other when they meet.
+  @Test func `a device with new keys meets one that has not heard of them`() async throws {
+    _ = try await run("--simulated", "--runs", "1", "--seed", "5033", "--steps", "60")
   }
 }

@@ -65,6 +65,7 @@ struct PersonCallTests {
     let bob = circle["bob"]
     #expect(try await bob.value(of: .colorScheme) == .dark)
     #expect(try await bob.value(of: .biometricTimeoutMinutes) == 0)
+    #expect(try await bob.run("settings.get", ["key": "biometricTimeoutMinutes"])["value"] == 0)
     #expect(try await bob.value(of: Self.weeks))
     #expect(try await bob.value(of: Self.rows) == -3)
     #expect(try await bob.value(of: Self.scale) == 2.25)

@@ -399,7 +399,6 @@ extension Replicator {
   ) {
     trying {
       let lacking = try store.lacking(tips)
-      noteHeld(tips.filter { !lacking.contains($0) }, now, &following)
       replica.handle(.lookedUp(link, lane, lacking: lacking), now: now, into: &following)
     }
   }

@@ -54,17 +54,6 @@ extension Replicator {
     }
   }
 
-  /// Notes that a peer holds sets that are here too. Those of this device's own logs need not be withheld any more.
-  func noteHeld(_ tips: [LogHead], _ now: Now, _ following: inout [Effect]) {
-    let before = unsent.sent
-    for tip in tips where tip.log.device == device {
-      // A tip that a cut excludes is not here.
-      guard case .open = circle.evaluation.admission(of: tip.log) else { continue }
-      unsent.moved(to: head(tip.log, tip.sequence, tip.id))
-    }
-    if unsent.sent != before { replica.handle(.withholding(unsent.sent), now: now, into: &following) }
-  }
-
   private func head(_ log: LogKey, _ sequence: UInt64, _ id: ChangeSetID) -> LogHead {
     LogHead(log: log, sequence: sequence, id: id, foldedSequence: sequence)
   }

@@ -42,13 +42,10 @@ extension Replica {
     for (log, tips) in Dictionary(grouping: told, by: \.log).sorted(by: { $0.key < $1.key }) {
       let count = theirs.tipCount(of: log)
       let isCut = circle.isCut(log)
-      let isWithheld = withheld[lane]?.sent[log] != nil
       if count <= 1 { unforked.append(log) }
       for tip in count > 1 ? tips : theirs.tips(of: log) where !full.hasDropped(tip) {
-        // In a log that is cut, only the store knows which sets may lead to a kept tip. A peer may also hold sets that
-        // this device withholds: these are here.
-        let isHere = isWithheld && self[lane].heads.lacks(tip, among: count) != true
-        switch isCut || isHere ? nil : mine.lacks(tip, among: count) {
+        // In a log that is cut, only the store knows which sets may lead to a kept tip.
+        switch isCut ? nil : mine.lacks(tip, among: count) {
         case true?: lacking.append(tip)
         case nil: unsure.append(tip)
         case false?: break

@@ -141,20 +141,6 @@ import Wire
     #expect(Set(["old", "bob", "carol"].map { world[$0].state() }).count == 1)
   }
 
-  @Test func `a device does not ask for its withheld sets if a peer turns out to hold them`() throws {
-    let world = try World(["alice", "bob"])
-    world["alice"].startAgain()
-    for number in 1...5 { try world.write("alice", insert(record(UInt64(number)))) }
-    // Bob has restored a backup of Alice.
-    try world["bob"].store.copy(from: world["alice"].store)
-    world["bob"].startAgain()
-    try world.write("alice", insert(record(6)))
-    world.connect("alice", "bob")
-    try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) })
-    #expect(world["alice"].duplicates == 0)
-    #expect(world["bob"].count(.records) == 6)
-  }
-
   @Test func `if no peer knows more, changes are sent to all at once`() throws {
     let world = try world(knowing: [])
     try world.write("old", edit(record(2), "before"))

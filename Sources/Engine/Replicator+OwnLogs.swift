@@ -36,8 +36,13 @@ extension Replicator {
   }
 
   /// Re-authors withheld sets if they conflict with received sets of the same logs, before the received sets are
-  /// stored.
+  /// stored. Sets that a peer turns out to hold need not be withheld from it any more.
   func yieldToRemote(to sets: [VerifiedChangeSet], _ now: Now, _ following: inout [Effect]) throws {
+    let before = unsent.sent
+    // Otherwise they would seem to be missing here, and would be requested again and again.
+    defer {
+      if unsent.sent != before { replica.handle(.withholding(unsent.sent), now: now, into: &following) }
+    }
     for set in sets where set.header.log.device == device {
       let header = set.header
       guard let sent = unsent.sent[header.log], header.sequence > sent.sequence else { continue }

@@ -38,6 +38,11 @@ struct SimulatedHistoryTests {
     }
   }
 
+  /// Carol withholds sets that Bob has from a backup of hers. She asked for them again and again, and no time passed.
+  @Test func `sets that a peer has from a backup are requested once`() async throws {
+    _ = try await run("--runs", "1", "--seed", "8", "--steps", "60")
+  }
+
   /// Neither was connected when the other one got new keys, so the two do not know each other when they meet.
   @Test func `a device with new keys meets one that has not heard of them`() async throws {
     _ = try await run("--simulated", "--runs", "1", "--seed", "5033", "--steps", "60")

@@ -33,13 +33,16 @@ struct SimulatedHistoryTests {
 
   @Test func `histories in which machines stop are equal to the model`() async throws {
     let text = try await run("--simulated", "--runs", "6", "--seed", "64", "--steps", "40")
-    for deed in ["loses", "keeps", "finishes", "interrupts", "refuses"] {
+    // Only on Linux are the calls seen that change files, so that they can fail as on a full disk.
+    let isLinux = FileManager.default.fileExists(atPath: "/proc/self/cmdline")
+    let deeds = ["loses", "keeps", "finishes", "interrupts"] + (isLinux ? ["refuses"] : [])
+    for deed in deeds {
       #expect(text.contains("\(deed) "), "no device \(deed) anything: \(text)")
     }
   }
 
   /// Carol withholds sets that Bob has from a backup of hers. She asked for them again and again, and no time passed.
-  @Test func `sets that a peer has from a backup are requested once`() async throws {
+  @Test func `a history in which a peer has withheld sets from a backup comes to its end`() async throws {
     _ = try await run("--runs", "1", "--seed", "8", "--steps", "60")
   }
 

@@ -212,10 +212,13 @@ extension Replicator {
 
   /// Ends the addition of files, and removes those that the operation has not named after all. What can't be removed
   /// now is removed at the next start.
-  package func endAddition(_ addition: FileAddition) {
+  package func endAddition(_ addition: FileAddition, now: Now) {
     let files = addition.end()
-    guard isOpen, !disk.isBroken else { return }
-    try? store.removeUnnamed(files)
+    guard isOpen, !disk.isBroken, let removed = try? store.removeUnnamed(files), !removed.isEmpty else {
+      return
+    }
+    // Another addition may have had it noted.
+    handle(.file(.unwanted(removed)), now: now)
   }
 
   // MARK: Serving
@@ -308,6 +311,7 @@ extension Replicator {
     }
     transfers.leaves = [:]
     finish(now, &following)
+    giveUpTrash(now, &following)
     let named = transfers.wanted
     if transfers.isIncomplete {
       transfers.isIncomplete = false
@@ -334,6 +338,24 @@ extension Replicator {
     }
     if !added.isEmpty { handle(.added(added), now, &following) }
     freeFiles(now, &following)
+  }
+
+  /// Gives up wanted files whose records are all in the trash by now. Those are fetched on request only, and would take
+  /// room from others.
+  private func giveUpTrash(_ now: Now, _ following: inout [Effect]) {
+    trying {
+      // If it is not known which records have changed, all wanted files are looked at; not each time that the exchange
+      // has room for more of very many files.
+      let isUnknown = transfers.isIncomplete && !transfers.hasMore
+      let former = try Set(isUnknown ? replica.wantedFiles : transfers.wanted).sorted().filter { file in
+        guard replica.isWanted(file), transfers.askedFor[file] == nil else { return false }
+        return if case .trash = try store.naming(of: file) { true } else { false }
+      }
+      guard !former.isEmpty else { return }
+      handle(.unwanted(former), now, &following)
+      // Others may have room now.
+      transfers.isIncomplete = true
+    }
   }
 
   /// Returns files that records show and that are not here, as many as the exchange holds in memory.

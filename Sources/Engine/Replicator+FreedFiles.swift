@@ -82,6 +82,7 @@ extension Replicator {
     let time = clockJumps.time(now)
     trying {
       if all { candidates.formUnion(try store.files.complete() + store.namedFiles()) }
+      candidates.formUnion(filesOfSameIDs(as: candidates))
       freeing.finishing.formUnion(candidates.intersection(transfers.finishing))
       let result = try store.filesToFree(among: candidates, now: time, isChange: !all)
       free(result.files, now, &following)
@@ -89,6 +90,14 @@ extension Replicator {
       if all || isSooner { freeing.dueAt = result.nextAt }
       if all || isSooner || time == nil { scheduleTrash(now, isInDoubt: time == nil) }
     }
+  }
+
+  /// Returns the files that are here or on their way and have the same id as one of the references, whatever size that
+  /// states. What is stored bears only the id, so it is deleted with the last reference of any size.
+  private func filesOfSameIDs(as references: Set<FileReference>) -> [FileReference] {
+    let ids = Set(references.map(\.id))
+    let here = ids.compactMap { try? store.files.complete($0) }
+    return here + (replica.wantedFiles + transfers.finishing).filter { ids.contains($0.id) }
   }
 
   private func free(_ files: [FileReference], _ now: Now, _ following: inout [Effect]) {

@@ -150,9 +150,14 @@ extension FileExchange {
     guard let (isRequested, skipped) = peers[link]?.arrived(leaf, now) else { return }
     guard let fetch = wanted[leaf.file]?.fetch, !fetch.here.contains(leaf.index) else {
       if !isRequested { effects.append(.charge(link, points: 1)) }
+      if let skipped { return withheld(link, leaf.file, skipped, now, &effects) }
       return request(link, now, &effects)
     }
     guard fetch.verifies(leaf) else {
+      if isRequested {
+        // The request has advanced beyond this leaf, and it is still missing, like those left out before it.
+        wanted[leaf.file]?.fetch?.release((skipped?.lowerBound ?? leaf.index)..<leaf.index + 1)
+      }
       return closeLiar(link, leaf.file, "a leaf that does not match its file", now, &effects)
     }
     wanted[leaf.file]?.fetch?.arrived(leaf.index)

@@ -62,15 +62,17 @@ extension Store {
   }
 
   /// Removes files that were added for an operation that failed, or that did not need them, unless something names
-  /// them.
-  package func removeUnnamed(_ files: [FileReference]) throws {
+  /// them. Returns those that it removed.
+  package func removeUnnamed(_ files: [FileReference]) throws -> [FileReference] {
     let unnamed = try Set(files).sorted().filter { try !isNamed($0) }
-    guard !unnamed.isEmpty, !damagedSets.contains(where: \.isUnfolded) else { return }
+    guard !unnamed.isEmpty, !damagedSets.contains(where: \.isUnfolded) else { return [] }
     let kept = try unfoldedFiles()
-    for file in unnamed where !kept.contains(file) {
+    let removed = unnamed.filter { !kept.contains($0) }
+    for file in removed {
       try self.files.remove(file)
       try noteGone([file])
     }
+    return removed
   }
 
   // MARK: What names a file

@@ -75,6 +75,6 @@ package struct FileChanges {
   /// Ends an addition, and removes the files that the operation has not named after all.
   package func endAddition(_ addition: FileAddition) {
     core.additions.removeAll { $0 === addition }
-    core.replicator.endAddition(addition)
+    core.loop.turn { $0.endAddition(addition, now: core.loop.time) }
   }
 }

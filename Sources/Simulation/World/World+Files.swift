@@ -111,7 +111,11 @@ extension World {
     let bytes = content(fileRandom.below(options.files))
     let addition = FileAddition(process.replicator.store.files)
     defer {
-      if process.isEnded { addition.end() } else { process.replicator.endAddition(addition) }
+      if process.isEnded {
+        addition.end()
+      } else {
+        process.replicator.endAddition(addition, now: device.time)
+      }
       if !process.isEnded { judged { try $0.stepped(device) } }
     }
     do {

@@ -21,13 +21,13 @@ import Wire
     /// The files that are being made durable.
     var finishing: [FileReference] = []
     var answers: [FilesHere] = []
+    var announced: [FileReference] = []
 
     func finish(_ files: [FileReference], in store: FileStore) { finishing = files }
     func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {
-      guard case .file(.filesHere(let here))? = try? Message(decoding: message), here.role == .answer else {
-        return
-      }
-      answers.append(here)
+      guard case .file(.filesHere(let here))? = try? Message(decoding: message) else { return }
+      if here.role == .answer { answers.append(here) }
+      if here.role == .announcement { announced += here.files }
     }
 
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
@@ -435,6 +435,54 @@ import Wire
     }
   }
 
+  /// What is stored bears only the id, so it goes with the last reference of any size.
+  @Test(arguments: [0, 49_999])
+  func `a file that a wrong size has kept is gone with it, and not announced any more`(size: Int) throws {
+    replicator.replica.handle(
+      .file(.opened(LinkID(1), DeviceKey(Family.key("bob")))), now: now, into: &effects)
+    let file = try receive()
+    try finish()
+    let wrong = try #require(FileReference(size: size, id: file.id))
+    try write(EntryDraft(.put, attachment, [(data, wrong.value)]))
+    #expect(try has(file))
+    try write(EntryDraft(.erase, attachment, []))
+    #expect(try !has(file) && store.filesHere() == [])
+    #expect(shell.freed.map(\.files) == [1])
+    replicator.handle(.timer(.file(.announce)), now: now)
+    #expect(shell.announced == [])
+  }
+
+  @Test func `a file that a wrong size has kept is gone with it, also while it is made durable`() throws {
+    let file = try receive()
+    let wrong = try #require(FileReference(size: 0, id: file.id))
+    try write(EntryDraft(.put, attachment, [(data, wrong.value)]))
+    try write(EntryDraft(.erase, attachment, []))
+    try finish()
+    #expect(try store.files.stored() == [] && store.filesHere() == [])
+    #expect(!replicator.replica.isWanted(file))
+  }
+
+  @Test func `a file that another addition has held to the end is not announced after that`() throws {
+    replicator.replica.handle(
+      .file(.opened(LinkID(1), DeviceKey(Family.key("bob")))), now: now, into: &effects)
+    let additions = [FileAddition(store.files), FileAddition(store.files)]
+    let content = [UInt8](repeating: 7, count: 100_000)
+    let files = try additions.map { addition in
+      let file = try addition.write(content)
+      try addition.place()
+      try replicator.noteAdded([file], now: now)
+      return file
+    }
+    try write(attaching(files[0].value, to: attachment))
+    replicator.endAddition(additions[0], now: now)
+    try write(EntryDraft(.erase, attachment, []))
+    #expect(try has(files[0]))
+    replicator.endAddition(additions[1], now: now)
+    #expect(try !has(files[0]) && store.filesHere() == [])
+    replicator.handle(.timer(.file(.announce)), now: now)
+    #expect(shell.announced == [])
+  }
+
   // MARK: Files on their way
 
   @Test func `a file that is still arriving is given up when its record is erased`() throws {
@@ -448,5 +496,34 @@ import Wire
     #expect(replicator.replica.progress(of: list.reference) == nil)
     #expect(try store.files.stored() == [])
     #expect(shell.freed.count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func `a file whose record is deleted before it has arrived is not fetched further`(withTrip: Bool) throws {
+    let file = try #require(FileHasher.list(of: [UInt8](repeating: 7, count: 50_000))).reference
+    try write(attaching(file.value, to: attachment))
+    #expect(replicator.replica.isWanted(file))
+    let key = withTrip ? trip : attachment
+    try write(EntryDraft(.delete, key, []))
+    #expect(!replicator.replica.isWanted(file))
+    replicator.ask(for: file, now: now)
+    try write(EntryDraft(.put, key, [(withTrip ? 2 : Kind.attachment.number("fileName"), .text("new"))]))
+    #expect(replicator.replica.isWanted(file), "a person waits for it")
+    replicator.stopAsking(for: file, now: now)
+    try write(EntryDraft(.restore, key, []))
+    #expect(replicator.replica.isWanted(file))
+  }
+
+  @Test func `a file that has not arrived takes no room from others once its record is deleted`() throws {
+    try replicator.setKeepPolicy(.upTo(60_000), now: now)
+    let other = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 4)))
+    let files = try [50_000, 20_000].map { size in
+      try #require(FileHasher.list(of: [UInt8](repeating: 7, count: size))).reference
+    }
+    try write(attaching(files[0].value, to: attachment))
+    try write(attaching(files[1].value, to: other))
+    #expect(files.map { replicator.replica.isWanted($0) } == [true, false])
+    try write(EntryDraft(.delete, attachment, []))
+    #expect(files.map { replicator.replica.isWanted($0) } == [false, true])
   }
 }

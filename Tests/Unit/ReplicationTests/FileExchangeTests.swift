@@ -266,6 +266,44 @@ import Wire
     #expect(bob.sent.count { if case .leafBytes = $0 { true } else { false } } < 10)
   }
 
+  @Test(arguments: [1, 50], [false, true])
+  func `a wrong leaf is fetched from another device that is connected too`(
+    leaves: Int, isAfterGap: Bool
+  ) throws {
+    let (mallory, bob, carol) = (world.node(), world.node(), world.node())
+    let content = content(leaves * leafBytes)
+    let file = mallory.add(content)
+    bob.add(content)
+    mallory.lie = { message in
+      guard case .leafBytes(let leaf) = message else { return message }
+      if isAfterGap, leaf.index % 4 == 1 { return nil }
+      guard leaves == 1 || leaf.index % 4 == 2 else { return message }
+      return .leafBytes(FileLeaf(leaf.file, leaf.index, leaf.bytes.map { $0 ^ 1 }[...]))
+    }
+    world.connect(mallory, carol)
+    world.connect(bob, carol)
+    world.want(carol, [file])
+    try world.run()
+    #expect(carol.misbehaved == [mallory.device] || isAfterGap)
+    #expect(carol.files[file] == content)
+  }
+
+  @Test func `leaves that a device leaves out are fetched from another one that is connected too`() throws {
+    let (mallory, bob, carol) = (world.node(), world.node(), world.node())
+    let file = mallory.add(content(50 * leafBytes))
+    bob.add(content(50 * leafBytes))
+    mallory.lie = { message in
+      guard case .leafBytes(let leaf) = message, leaf.index % 4 == 1 else { return message }
+      return nil
+    }
+    world.connect(mallory, carol)
+    world.connect(bob, carol)
+    world.want(carol, [file])
+    try world.run()
+    #expect(carol.unresponsive > 0)
+    #expect(carol.files[file] == content(50 * leafBytes))
+  }
+
   @Test func `a silent device is asked again after ten minutes`() throws {
     let (alice, bob) = (world.node(), world.node())
     let file = alice.add(content(100_000))

@@ -1,6 +1,7 @@
 import Foundation
 import VirtualDisk
 import Waymark
+import WaymarkKinds
 import WaymarkTesting
 import Wire
 
@@ -19,6 +20,10 @@ import Wire
 //
 // Instead of stopping, the machine may also run out of disk space while the command runs, and have room again afterwards.
 // Then the command is refused and leaves nothing, or it has replied and everything is there.
+//
+// Or from some moment on, nothing becomes durable, and then the machine loses power. What a refused command has left then, no
+// one knows but the disk. So that the model knows what the command would have written, it runs twice: once without a fault,
+// and again from the same files.
 
 /// A stop that is planned, or has happened.
 private final class MachineStop {
@@ -31,6 +36,8 @@ private final class MachineStop {
     case powerLoss
     /// From a write on, none has room any more, until the command ends.
     case fullDisk
+    /// From a sync on, all fail, and when the command has ended, the machine loses power.
+    case failedSync
   }
 
   let kind: Kind
@@ -43,7 +50,7 @@ private final class MachineStop {
   private var left: Int?
   private var changes: UInt64 = 0
   private(set) var image: HomeImage?
-  /// Whether a write has failed.
+  /// Whether a write or a sync has failed.
   private(set) var hasFailed = false
 
   /// - Parameter after: the number of changes to files or, for `killBeforeWork`, of pieces of work that come before; nil
@@ -57,7 +64,8 @@ private final class MachineStop {
     self.kind = FileCallObserver.isAvailable ? kind : .killBeforeWork
     (self.home, self.unplug, left) = (home, unplug, after)
     self.survival =
-      kind == .powerLoss ? Survival.variants[survival % Survival.variants.count] : Survival(.everything)
+      kind == .powerLoss || kind == .failedSync
+      ? Survival.variants[survival % Survival.variants.count] : Survival(.everything)
     random = SplitMix(seed: UInt64(survival))
     disk = try HomeImage(of: home).disk()
     switch self.kind {
@@ -70,7 +78,20 @@ private final class MachineStop {
     case .fullDisk:
       left = after ?? Int(random.below(40))
       FileCallObserver.current = { self.hasRoom(for: $0) ? nil : ENOSPC }
+    case .failedSync:
+      left = after ?? Int(random.below(4))
+      FileCallObserver.current = { self.becomesDurable($0) ? nil : EIO }
     }
+  }
+
+  private func becomesDurable(_ call: FileCall) -> Bool {
+    guard let change = DiskChange(call, in: home.path) else { return true }
+    if change.isSync {
+      if let left, left > 0 { self.left = left - 1 } else { hasFailed = true }
+      if hasFailed { return false }
+    }
+    try? change.apply(to: disk)
+    return true
   }
 
   private func hasRoom(for call: FileCall) -> Bool {
@@ -119,6 +140,7 @@ private final class MachineStop {
     case .killBeforeWork, .killBeforeChange: "is killed"
     case .powerLoss: "loses power (\(survival))"
     case .fullDisk: "runs out of disk space"
+    case .failedSync: "can't sync its disk and loses power (\(survival))"
     }
   }
 }
@@ -159,6 +181,9 @@ private struct DiskChange {
     }
   }
 
+  /// Whether it makes durable what came before.
+  var isSync: Bool { if case .sync = call { true } else { false } }
+
   func apply(to disk: Disk) throws {
     switch call {
     case .create(_, let empties): if empties || disk.size(of: name) == nil { try disk.create(name) }
@@ -188,8 +213,7 @@ extension HistoryRun {
   ///   - changesMax: the number of changes before one of which it happens; nil if it may be any, because no other device
   ///     notices.
   private func stop(
-    _ device: Int, _ choices: [Int], _ kinds: [MachineStop.Kind] = MachineStop.Kind.allCases, workMax: Int,
-    changesMax: Int?
+    _ device: Int, _ choices: [Int], _ kinds: [MachineStop.Kind], workMax: Int, changesMax: Int?
   ) throws -> MachineStop? {
     guard let scheduler = circle.clock.scheduler else { return nil }
     let (circle, name) = (circle, Self.names[device])
@@ -202,13 +226,19 @@ extension HistoryRun {
 
   /// A machine stops while a command runs, or just after its reply.
   mutating func stopInCommand(_ device: Int, _ choices: [Int]) async throws -> String? {
-    guard let scheduler = circle.clock.scheduler,
-      let stop = try stop(device, choices, workMax: 12, changesMax: connected.contains(device) ? 40 : nil)
-    else { return nil }
     var random = HistoryRandom(UInt64(choices[3]))
     let action = Self.interruptible[random.below(Self.interruptible.count)]
     let inner = HistoryStep(
       action: action, device: device, choices: (0..<HistoryStep.choiceCount).map { _ in random.below(1_000) })
+    let isAlone = !connected.contains(device)
+    // Instead of half of the full disks. A device that has told others what it wrote can't write it again.
+    if isAlone, choices[0] % 8 == 7, FileCallObserver.isAvailable {
+      return try await failSyncs(device, inner, choices)
+    }
+    let kinds: [MachineStop.Kind] = [.killBeforeWork, .killBeforeChange, .powerLoss, .fullDisk]
+    guard let scheduler = circle.clock.scheduler,
+      let stop = try stop(device, choices, kinds, workMax: 12, changesMax: isAlone ? nil : 40)
+    else { return nil }
     let before = self
     var deed = action.rawValue
     var isRefused = false
@@ -247,6 +277,69 @@ extension HistoryRun {
     return "\(isRefused ? "refuses" : "loses") “\(deed)” when it \(what)"
   }
 
+  /// From a moment of a command on, nothing becomes durable; then the machine loses power.
+  private mutating func failSyncs(_ device: Int, _ command: HistoryStep, _ choices: [Int]) async throws
+    -> String?
+  {
+    guard let scheduler = circle.clock.scheduler else { return nil }
+    let (before, files) = (self, HomeImage(of: node(device).home))
+    let newest = try await newestOperation(device)
+    let deed = try await act(device, command) ?? "nothing"
+    var after = self
+    self = before
+    try await startAgain(device, from: files)
+
+    guard let stop = try stop(device, choices, [.failedSync], workMax: 1, changesMax: nil) else { return nil }
+    copies[device] = before.copies[device]
+    var isRefused = false
+    do { _ = try await act(device, command) } catch {
+      // A file next to the store may be the one that can't be synced.
+      isRefused = stop.hasFailed && [.storeBroken, .file].contains((error as? WaymarkError)?.code)
+      if !isRefused {
+        stop.forget(scheduler)
+        throw error
+      }
+    }
+    stop.happen()
+    stop.forget(scheduler)
+    let hasReplied = !isRefused
+    if hasReplied { after = self }
+    try await startAgain(device, stop)
+    (after.random, after.copies[device]) = (random, nil)
+
+    let what = stop.description
+    let operation = try await newestOperation(device)
+    let isNamed = after.operations.count > before.operations.count && after.operations.last != .some(nil)
+    self = after
+    if isRefused { try await nameAgain(device, isNamed ? operation : nil) }
+    if hasReplied || !isNamed || operation != newest {
+      do {
+        try await check(device)
+        return "\(hasReplied ? "finishes" : "keeps") “\(deed)” when it \(what)"
+      } catch let difference as Difference {
+        guard !hasReplied else {
+          throw Difference("“\(deed)” had replied and is lost after the device \(what): \(difference)")
+        }
+        guard !isNamed else { throw difference }
+      }
+    }
+    self = before
+    (random, copies[device]) = (after.random, nil)
+    do { try await check(device) } catch let difference as Difference {
+      throw Difference("“\(deed)” is there in part after the device \(what): \(difference)")
+    }
+    return "refuses “\(deed)” when it \(what)"
+  }
+
+  /// Sets the names of what a command wrote the second time: an operation, and perhaps an attachment, which the library
+  /// names.
+  private mutating func nameAgain(_ device: Int, _ operation: OperationID?) async throws {
+    if let operation { operations[operations.count - 1] = operation }
+    let attachments = try await node(device).records(Attachment.all).map(\.id.uuid)
+    guard let new = attachments.first(where: { !ids.contains($0) }) else { return }
+    ids[ids.count - 1] = new
+  }
+
   /// Whether the newest operation on a device is the one that was written since a former state. What a person sees does not
   /// always tell. Nil if none was written, or one that the library does not name.
   private func isNewest(_ device: Int, since before: HistoryRun) async throws -> Bool? {
@@ -255,15 +348,20 @@ extension HistoryRun {
   }
 
   private mutating func startAgain(_ device: Int, _ stop: MachineStop) async throws {
+    do { try await startAgain(device, from: stop.image) } catch {
+      throw Difference("\(Self.names[device]) \(stop.description) and can't start again: \(error)")
+    }
+  }
+
+  /// Ends the node of a device, and opens it again with what an image has left of its files.
+  private mutating func startAgain(_ device: Int, from image: HomeImage?) async throws {
     let name = Self.names[device]
     await circle.close(name)
     try await circle.clock.quiet()
-    try stop.image?.write(to: node(device).home)
+    try image?.write(to: node(device).home)
     circle.plugIn(name)
     copies[device] = nil
-    do { try await circle.reopen(name) } catch {
-      throw Difference("\(name) \(stop.description) and can't start again: \(error)")
-    }
+    try await circle.reopen(name)
   }
 
   /// A machine stops while it exchanges with others.

@@ -397,10 +397,11 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer", "Platform",
-        "Purchases", "Reasons", "RecordTables", "Records", "Replication", "SQLite", "SecureChannel", "Sodium",
-        "Storage", "Transport", "Vectors", "Waymark", "WaymarkCare", "WaymarkFiles", "WaymarkKinds",
+        "Backups", "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home",
+        "JSONDocument", "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer",
+        "Platform", "Purchases", "Reasons", "RecordTables", "Records", "Replication", "SQLite",
+        "SecureChannel",
+        "Sodium", "Storage", "Transport", "Vectors", "Waymark", "WaymarkCare", "WaymarkFiles", "WaymarkKinds",
         "WaymarkModels", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),

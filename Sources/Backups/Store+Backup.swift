@@ -76,6 +76,13 @@ extension Store {
   /// because the name contains random digits.
   package static func partialBackup(of path: String) -> String { "\(path).\(partialMark).new" }
 
+  /// Whether a file name is the temporary one of a backup: `before-mirror-….waymark.0123456789abcdef.new`.
+  package static func isPartialBackup(_ name: String) -> Bool {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count >= 4 && parts.last == "new" && parts[parts.count - 3] == "waymark"
+      && parts[parts.count - 2].utf8.count == 16 && parts[parts.count - 2].allSatisfy(\.isHexDigit)
+  }
+
   private static let partialMark = hexadecimal(randomBytes(8))
 
   private static func backup(

@@ -164,6 +164,8 @@ final class Outbox: Sendable {
 
   private func put(_ bytes: [UInt8], isLast: Bool) {
     state.withLock { state in
+      // Nothing follows the last line, not even an event that is told too late.
+      guard !state.isOver else { return }
       if !isLast, state.bytes + bytes.count > bytesMax { state.hasOverflowed = true }
       if state.hasOverflowed {
         // A line was dropped, so drop all others too: the client must not take the rest for the whole.

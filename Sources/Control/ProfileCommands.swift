@@ -11,6 +11,7 @@ package struct ShowProfile: PromptCommand, ConfirmableCommand {
   package typealias Answer = ShownRecord
   package var isReadOnly: Bool { output == nil }
   package var isPrompt: Bool { output == nil }
+  package var needsNoWriting: Bool { true }
 
   package var output: String?
   package var yes: Bool?

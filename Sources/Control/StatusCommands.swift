@@ -26,6 +26,8 @@ package struct ShowStatus: PromptCommand {
 package struct ShowMetrics: PromptCommand, ConfirmableCommand {
   package static let name = "metrics"
   package var isReadOnly: Bool { write == nil }
+  package var needsNoWriting: Bool { true }
+  package var readsFiles: Bool { false }
 
   /// The file to write the metrics to; nil for standard output.
   package var write: String?

@@ -95,6 +95,8 @@ package struct BackupWriter {
         .backup, "Can't write a backup to \(home.backups); nothing was changed.",
         next: "check that the folder is writable")
     }
+    Home.beginWriting(path)
+    defer { Home.endWriting(path) }
     _ = try await write(to: path, overwrites: false, allowsDamage: true, holdsFiles: false) { _, _ in }
     return path
   }

@@ -53,7 +53,8 @@ package struct CircleCreation: Sendable {
     }
   }
 
-  /// Writes the founder's keys and store to a directory.
+  /// Writes the founder's keys and store to a directory. They are complete before the first of them appears there, so a
+  /// founding that is interrupted, or for which the disk has no room, leaves no node that can't be opened.
   ///
   /// - Throws: `WaymarkError` with the code `already_there` if the directory has a store already, or `store_held` if
   ///   another process is creating one.
@@ -63,26 +64,33 @@ package struct CircleCreation: Sendable {
     try Self.checkIsEmpty(home)
     let lock = try HomeLock(home)
     defer { lock.release() }
+    try home.finishReplacing(at: made, under: lock)
     // Another process may have created a store before this process acquired the lock.
     try Self.checkIsEmpty(home)
+    let staged = home.moved(to: home.staging)
+    try staged.discard()
+    try staged.prepare()
+    do { try writeKeysAndStore(to: staged) } catch {
+      try? staged.discard()
+      throw error
+    }
     // If an earlier store was lost, its root key is the only way to rejoin its circle, so the earlier keys are kept.
     let formerKeys = try home.moveFormerKeys(at: made, under: lock)
-    try writeKeysAndStore(to: home, isLocked: true)
+    let aside = try formerKeys ?? home.automaticBackup(before: "init", at: made, suffix: "")
+    try home.replace(Replacement(aside: aside, isSameCircle: false), at: made, under: lock)
+    if formerKeys == nil { home.removeEmptyBackups() }
     var membership = NewMembership(
       circle: genesis.circle, device: identity.device, name: name, formerKeys: formerKeys)
     membership.premiumUntil = premium.map { Date(milliseconds: $0.end) }
     return membership
   }
 
-  /// Saves the founder's keys and creates the store.
-  ///
-  /// - Parameter isLocked: whether the caller already holds the lock of the home.
-  func writeKeysAndStore(to home: Home, isLocked: Bool = false) throws {
+  /// Saves the founder's keys and creates the store, in a home that nothing else uses.
+  func writeKeysAndStore(to home: Home) throws {
     try identity.save(in: home)
     try RootKey.save(root, in: home)
     if let premium { try home.storage.keepIssuerKey(premium.key, sealedWith: nil) }
-    try NewStore.make(
-      home, [genesis] + (premium.map { [$0.entitlement] } ?? []), isLocked: isLocked)
+    try NewStore.make(home, [genesis] + (premium.map { [$0.entitlement] } ?? []))
   }
 
   private static func checkIsEmpty(_ home: Home) throws {

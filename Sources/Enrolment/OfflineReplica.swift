@@ -1,6 +1,7 @@
 import Engine
 import Home
 import Membership
+import Reasons
 import Replication
 import Storage
 import Transport
@@ -12,6 +13,7 @@ final class OfflineReplica {
   let identity: Identity
   /// The admission that this device's keys await; nil if the circle has certified them.
   let waiting: AwaitedAdmission?
+  private let home: Home
   private let replicator: Replicator
   private let wall: @Sendable () -> Moment
 
@@ -32,6 +34,7 @@ final class OfflineReplica {
     _ home: Home, _ identity: Identity, _ store: Store, _ wall: @escaping @Sendable () -> Moment
   ) throws {
     let stored = try StoredState(store)
+    self.home = home
     self.identity = identity
     self.wall = wall
     waiting = try stored.admission(of: identity, in: home)
@@ -51,7 +54,12 @@ final class OfflineReplica {
       OperationDraft(id: OperationID(random16()), verb: verb), drafts, leastClock: leastClock, now: now)
   }
 
-  func add(_ statement: Statement) { replicator.handle(.statementsAdded([statement.bytes]), now: now) }
+  /// Adds a statement of this device to the circle, durably.
+  func add(_ statement: Statement) throws {
+    replicator.handle(.statementsAdded([statement.bytes]), now: now)
+    // What is only in memory ends with this replica.
+    guard !replicator.disk.isFull else { throw WaymarkError.diskFull(home) }
+  }
 
   private var now: Now { Now(wall: wall(), steady: monotonicMilliseconds()) }
 

@@ -56,6 +56,15 @@ package struct PendingJoin: Sendable {
     return identity
   }
 
+  /// Removes the pending keys and the ticket if the join is complete, so that this device has these keys. A join may be
+  /// interrupted before it does so itself.
+  package func discard(ifDoneBy identity: Identity) {
+    guard Files.exists(folder.deviceKey), (try? Identity.load(from: folder))?.device == identity.device else {
+      return
+    }
+    try? discard()
+  }
+
   /// Removes the pending keys and the ticket, when the join is complete or the keys are of no further use.
   func discard() throws { try folder.discard() }
 

@@ -67,7 +67,7 @@ public struct Readmission: Sendable {
     if replica.waiting != nil {
       try replica.store.admitKeys(by: [certificate])
     } else if prior.keepsKeys {
-      replica.add(certificate)
+      try replica.add(certificate)
     } else {
       replica.close()
       // The store is copied under the lock, so that changes written in the meantime are included.

@@ -145,7 +145,7 @@ public struct RestoreOperation: Sendable {
       try HomeLock(home).release()
       return nil
     } catch let error as WaymarkError where error.code == .storeHeld {
-      return Home(path: home.staging + "-preview-\(ProcessInfo.processInfo.processIdentifier)")
+      return home.stagingForPreview
     }
   }
 
@@ -155,6 +155,8 @@ public struct RestoreOperation: Sendable {
     let present = try PresentStore(home)
     let discarded = try present.discardedData(restoring: backup, foundsCircle: request.foundsCircle)
     try staged.discard()
+    TemporaryFiles.add(staged.path)
+    defer { TemporaryFiles.forget(staged.path) }
     try staged.prepare()
     defer { try? staged.discard() }
     let plan = try RestorePlan(backup, present, home, request, now: wall())

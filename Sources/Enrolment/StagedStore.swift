@@ -83,14 +83,11 @@ struct StagedStore {
 package enum NewStore {
   /// Creates the store of a device whose keys are already saved, or gives a copied store a new incarnation.
   ///
-  /// - Parameters:
-  ///   - apps: apps whose kinds of records the store is to know.
-  ///   - isLocked: whether the caller already holds the lock of the home.
+  /// - Parameter apps: apps whose kinds of records the store is to know.
   static func make(
-    _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, adding apps: [KnownApp] = [],
-    isLocked: Bool = false
+    _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, adding apps: [KnownApp] = []
   ) throws {
-    let store = try Store(path: home.store, adding: apps, isLocked: isLocked)
+    let store = try Store(path: home.store, adding: apps)
     home.protectStore()
     try fill(store, statements)
     try store.setMeta(MetaKey.joinedWith, joinedWith?.bytes)

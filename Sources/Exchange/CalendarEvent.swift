@@ -28,16 +28,17 @@ struct CalendarEvent {
     if component["RECURRENCE-ID"] != nil { throw RowError("it is one occurrence of a recurring event") }
     if component.text("STATUS")?.uppercased() == "CANCELLED" { throw RowError("it is cancelled") }
     self.start = try zones.time(start)
-    end = try Self.end(component, self.start, zones)
+    end = try Self.end(component, from: start, zones)
     name = component.text("SUMMARY")?.trimmed ?? "Without a name"
     uid = component.text("UID") ?? "\(start.value) \(name)"
     notes = component.text("DESCRIPTION")?.trimmed.nonEmpty
   }
 
   private static func end(
-    _ component: CalendarComponent, _ start: CalendarZones.Time, _ zones: CalendarZones
+    _ component: CalendarComponent, from startLine: CalendarLine, _ zones: CalendarZones
   ) throws(RowError) -> CalendarZones.Time? {
     let day: Int64 = 86_400_000
+    let start = try zones.time(startLine)
     var end: CalendarZones.Time
     if let line = component["DTEND"] {
       end = try zones.time(line)
@@ -45,30 +46,30 @@ struct CalendarEvent {
       guard let length = duration(line.value) else {
         throw RowError("DURATION cannot be \"\(line.value.prefix(40))\": expected a duration such as PT1H30M")
       }
-      end = start
-      end.milliseconds += length
+      end = try zones.time(startLine, later: length.days)
+      end.milliseconds += length.time
     } else if start.isDay {
-      end = start
-      end.milliseconds += day
+      end = try zones.time(startLine, later: day)
     } else {
       return nil
     }
     guard end.isDay else { return end }
     // Some applications write the day itself as the end of a one-day event.
-    end.milliseconds = end.milliseconds == start.milliseconds ? end.milliseconds + day : end.milliseconds
+    if end.milliseconds == start.milliseconds { end = try zones.time(startLine, later: day) }
     end.milliseconds -= 1_000
     return end
   }
 
-  /// Returns a duration such as `P1DT2H30M` in milliseconds; nil if it is invalid or longer than a hundred years.
-  static func duration(_ text: String) -> Int64? {
+  /// Returns a duration such as `P1DT2H30M` in milliseconds; nil if it is invalid or longer than a hundred years. Its
+  /// days and weeks are longer or shorter than 24 hours a day when clocks change, so they are apart from its hours.
+  private static func duration(_ text: String) -> (days: Int64, time: Int64)? {
     var rest = text[...]
     let isNegative = rest.hasPrefix("-")
     if isNegative || rest.hasPrefix("+") { rest = rest.dropFirst() }
     guard rest.first == "P", rest.count > 1 else { return nil }
     rest = rest.dropFirst()
     let units: [Character: Int64] = ["W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1]
-    var seconds: Int64 = 0
+    var (days, time): (Int64, Int64) = (0, 0)
     while let first = rest.first {
       if first == "T" {
         rest = rest.dropFirst()
@@ -78,11 +79,12 @@ struct CalendarEvent {
       guard digits.count <= 10, let number = Int64(digits),
         let unit = rest.dropFirst(digits.count).first.flatMap({ units[$0] })
       else { return nil }
-      seconds += number * unit
-      guard seconds <= 3_155_760_000 else { return nil }
+      if unit >= 86_400 { days += number * unit } else { time += number * unit }
+      guard days + time <= 3_155_760_000 else { return nil }
       rest = rest.dropFirst(digits.count + 1)
     }
-    return (isNegative ? -seconds : seconds) * 1_000
+    let factor: Int64 = isNegative ? -1_000 : 1_000
+    return (days * factor, time * factor)
   }
 
   /// The first and the last day of an all-day event; nil for any other event.
@@ -91,11 +93,14 @@ struct CalendarEvent {
       return nil
     }
     let first = CalendarDay(daysSince1970: floorDivision(written.wall, 86_400_000))
-    var last = first
-    if let end = component["DTEND"].flatMap({ WrittenCalendarTime($0.value) }), end.wall > written.wall {
-      last = CalendarDay(daysSince1970: floorDivision(end.wall - 1, 86_400_000))
+    var end = written.wall
+    if let line = component["DTEND"] {
+      end = WrittenCalendarTime(line.value)?.wall ?? end
+    } else if let length = component["DURATION"].flatMap({ Self.duration($0.value) }) {
+      end += length.days + length.time
     }
-    return (first, last)
+    guard end > written.wall else { return (first, first) }
+    return (first, CalendarDay(daysSince1970: floorDivision(end - 1, 86_400_000)))
   }
 
   /// A key that is greater for newer versions of an event, of which a file can have several.

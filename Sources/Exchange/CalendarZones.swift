@@ -43,22 +43,26 @@ struct CalendarZones {
   }
 
   /// Returns the time in a line such as DTSTART.
-  func time(_ line: CalendarLine) throws(RowError) -> Time {
+  ///
+  /// - Parameter later: milliseconds to add on the clocks of the time's zone, where a day on which they change is a whole
+  ///   day, too.
+  func time(_ line: CalendarLine, later: Int64 = 0) throws(RowError) -> Time {
     guard let written = WrittenCalendarTime(line.value) else {
       throw RowError(
         "\(line.name) cannot be \"\(line.value.prefix(40))\": expected YYYYMMDD or YYYYMMDDTHHMMSS")
     }
-    if written.isUTC { return Time(milliseconds: written.wall) }
+    let wall = written.wall + later
+    if written.isUTC { return Time(milliseconds: wall) }
     let name = written.isDay ? nil : line.parameter("TZID")
     guard let name else {
       let place = ownZone.flatMap { zone in
-        zones.milliseconds(wall: written.wall, zone: zone).map { ($0, zone) }
+        zones.milliseconds(wall: wall, zone: zone).map { ($0, zone) }
       }
       if let place { return Time(milliseconds: place.0, zone: place.1, isDay: written.isDay) }
       let remark = written.isDay ? nil : "a time has no zone; its local time is kept as UTC"
-      return Time(milliseconds: written.wall, isDay: written.isDay, remark: remark)
+      return Time(milliseconds: wall, isDay: written.isDay, remark: remark)
     }
-    return time(written.wall, in: name)
+    return time(wall, in: name)
   }
 
   private func time(_ wall: Int64, in name: String) -> Time {

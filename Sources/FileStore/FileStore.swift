@@ -417,11 +417,14 @@ package final class FileStore: Sendable {
   package func complete() throws(FileStoreError) -> [FileReference] {
     var files: [FileReference] = []
     for id in try stored() {
-      if let file = try disk.size(of: Self.name(id)).flatMap({ FileReference(size: $0, id: id) }) {
-        files.append(file)
-      }
+      if let file = try complete(id) { files.append(file) }
     }
     return files
+  }
+
+  /// Returns the file with an id if it is complete here.
+  package func complete(_ id: FileID) throws(FileStoreError) -> FileReference? {
+    try disk.size(of: Self.name(id)).flatMap { FileReference(size: $0, id: id) }
   }
 
   /// Returns the ids of all files of which something is stored.

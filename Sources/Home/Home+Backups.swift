@@ -2,6 +2,8 @@ import Backups
 import Platform
 package import Reasons
 import Records
+import Storage
+import Synchronization
 import Wire
 
 /// Automatic backups in the backups folder.
@@ -15,12 +17,25 @@ extension Home {
     let base = "\(backups)/before-\(what)-\(Self.compactTime(now))"
     var path = base + suffix
     var number = 2
-    while Files.exists(path) {
+    while Files.exists(path) || Self.isWriting(path) {
       path = "\(base)-\(number)\(suffix)"
       number += 1
     }
     return path
   }
+
+  /// Reserves the path of an automatic backup until it is complete, because another one may begin in the same second.
+  package static func beginWriting(_ backup: String) { written.withLock { _ = $0.insert(backup) } }
+
+  package static func endWriting(_ backup: String) { written.withLock { _ = $0.remove(backup) } }
+
+  private static func isWriting(_ backup: String) -> Bool { written.withLock { $0.contains(backup) } }
+
+  /// The automatic backups that this process is writing.
+  private static let written = Mutex<Set<String>>([])
+
+  /// Removes the backups folder if there is nothing in it.
+  package func removeEmptyBackups() { rmdir(backups) }
 
   /// Removes old automatic backups. Keeps the newest ten files, the newest five folders with a replaced store or keys,
   /// every folder with the only copy of a root key, and files that the user has put there under other names.
@@ -37,6 +52,11 @@ extension Home {
     let oldFolders = found.filter { Files.isDirectory("\(backups)/\($0)") }.dropFirst(folders)
       .filter { !holdsOnlyRootKey("\(backups)/\($0)") }
     return oldFiles + oldFolders
+  }
+
+  /// Removes what is left of automatic backups whose processes were killed. The caller must hold the store.
+  func removePartialBackups() {
+    for name in automaticBackups where Store.isPartialBackup(name) { unlink("\(backups)/\(name)") }
   }
 
   /// Removes backups from the backups folder, and returns the names of those that could be removed.

@@ -41,17 +41,22 @@ extension Home {
 
   /// Copies the store of this home to another.
   package func copyStore(to other: Home, under _: HomeLock) throws {
-    // Closing the store moves all of its data into one file.
+    // Closing the store moves its data into one file, except for what a reader of another program has kept in the log.
     do { try Store(path: store, isLocked: true).rest() }
-    try FileManager.default.copyItem(atPath: store, toPath: other.store)
+    try copyStoreFiles(to: other.store)
     other.protectStore()
   }
 
   /// Copies the store's files without opening them, to keep a damaged store before it is changed.
   package func copyStoreFile(to folder: String) throws {
     try createFolder(folder)
+    try copyStoreFiles(to: "\(folder)/store.db")
+  }
+
+  /// Copies the write-ahead log first: what reaches the database in between is then in both.
+  private func copyStoreFiles(to target: String) throws {
     for suffix in ["-wal", ""] where Files.exists(store + suffix) {
-      try FileManager.default.copyItem(atPath: store + suffix, toPath: "\(folder)/store.db\(suffix)")
+      try FileManager.default.copyItem(atPath: store + suffix, toPath: target + suffix)
     }
   }
 

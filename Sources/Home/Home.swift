@@ -105,6 +105,25 @@ public struct Home: Hashable, Sendable {
   /// Holds the new store and keys of a join or restore until they replace the old ones.
   package var staging: String { path + "/joining" }
 
+  /// Holds what the preview of a restore builds in this process while a node has the store open.
+  package var stagingForPreview: Home {
+    Home(path: previewStaging + "\(ProcessInfo.processInfo.processIdentifier)")
+  }
+
+  /// The folders of previews whose processes were killed.
+  var abandonedPreviews: [String] {
+    let mark = Files.name(of: previewStaging)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    return names.filter { name in
+      guard name.hasPrefix(mark), let process = pid_t(name.dropFirst(mark.count)), process > 0 else {
+        return false
+      }
+      return kill(process, 0) != 0 && errno == ESRCH
+    }.map { path + "/" + $0 }
+  }
+
+  var previewStaging: String { staging + "-preview-" }
+
   /// Holds the key and the ticket of a join until the join is complete; see `PendingJoin`.
   package var pendingJoin: String { path + "/join-pending" }
 

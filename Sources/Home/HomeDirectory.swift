@@ -106,6 +106,8 @@ extension Home {
     // An interrupted join, restore or verification leaves copies of keys and of the log.
     try? Home(path: scratch).discard()
     if !isReplacing { try? Home(path: staging).discard() }
+    for preview in abandonedPreviews { try? Home(path: preview).discard() }
+    removePartialBackups()
   }
 
   /// Makes the store private to this user, like its directory; SQLite gives its side files the same mode.

@@ -38,10 +38,17 @@ extension CommandRun {
       terminal, isShown: isShown && invocation.arguments(as: WatchArguments.self).ndjson == nil)
     let signals = WatchSignals(screen)
     defer { screen.leave() }
-    var state = state
+    var (state, hasLooked, failures) = (state, false, 0)
     while true {
       do {
         try await look(&state)
+        (hasLooked, failures) = (true, 0)
+      } catch let failure as WaymarkError
+        where [.hungUp, .storeHeld].contains(failure.reason) && failures < Self.failuresMax
+        && (hasLooked || failure.reason == .hungUp)
+      {
+        // The node is starting or stopping. The last state stays on screen until the node answers again.
+        failures += 1
       } catch {
         screen.leave()
         throw error
@@ -56,8 +63,9 @@ extension CommandRun {
       // Never sleeps for long at a time, because Ctrl-C and a resized window need a quick response.
       let began = ContinuousClock.now
       // Without a running node, a read opens the store and locks other processes out. So the state is read only after
-      // the store's files have changed. Until then the last state is redrawn, with its ages updated.
-      while ContinuousClock.now - began < (isRunning(state) ? .seconds(1) : .seconds(600)) {
+      // the store's files have changed, or the last read has failed. Until then the last state is redrawn, with its
+      // ages updated.
+      while ContinuousClock.now - began < (isRunning(state) || failures > 0 ? .seconds(1) : .seconds(600)) {
         guard !signals.isEnded else {
           screen.leave()
           if screen.isShown { terminal.raw(frame(state, true).joined(separator: "\n") + "\n") }
@@ -88,16 +96,10 @@ extension CommandRun {
   }
 
   private func look(_ watched: inout Watched) async throws {
-    do {
-      let status = try await ControlClient.perform(ShowStatus(), home: home)
-      let history = try await ControlClient.perform(
-        ShowHistory(limit: "\(Self.operationsShown)"), home: home)
-      watched.take(status, history.operations)
-    } catch let failure as WaymarkError where [.hungUp, .storeHeld].contains(failure.reason) {
-      // The node is starting or stopping. The last status stays on screen until the node answers again.
-      guard watched.hasFailed < 20, watched.status != nil || failure.reason == .hungUp else { throw failure }
-      watched.hasFailed += 1
-    }
+    let status = try await ControlClient.perform(ShowStatus(), home: home)
+    let history = try await ControlClient.perform(
+      ShowHistory(limit: "\(Self.operationsShown)"), home: home)
+    watched.take(status, history.operations)
   }
 
   private func frame(_ watched: Watched, isLast: Bool = false) -> [String] {
@@ -122,6 +124,9 @@ extension CommandRun {
   }
 
   static let operationsShown = 5
+
+  /// How many times in a row a node that is starting or stopping may not answer.
+  private static let failuresMax = 20
 }
 
 /// Sizes and modification times of the store's files. They reveal a write without opening the store.
@@ -158,8 +163,6 @@ private struct WatchedList {
 struct Watched {
   private(set) var status: NodeStatus?
   private(set) var operations: [History.Operation] = []
-  /// The number of times in a row that the node did not answer.
-  var hasFailed = 0
   /// For each peer and direction, the largest backlog in change sets since it was last empty, and when it began.
   private(set) var peaks: [Way: (count: Int, since: ContinuousClock.Instant)] = [:]
   private var printed: JSON = .null
@@ -179,7 +182,6 @@ struct Watched {
   ) {
     self.status = status
     self.operations = operations
-    hasFailed = 0
     for peer in status.peers {
       for direction in Direction.allCases {
         let way = Way(device: peer.device, direction: direction)

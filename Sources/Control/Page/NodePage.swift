@@ -54,7 +54,7 @@ final class NodePage: PageContent {
       preview.preview = true
       // Not `yes`, which would also revert what was changed since.
       undo.agreed = isConfirmed
-      return await perform(undo, action, preview: preview)
+      return await perform(undo, action, asks: .largeUndo, preview: preview)
     case .tickHabit(let habit, let date): return await perform(TickHabit(id: habit, date: date), action)
     case .pausePeer(let peer): return await perform(PausePeer(peer: peer), action)
     case .resumePeer(let peer): return await perform(ResumePeer(peer: peer), action)
@@ -63,7 +63,7 @@ final class NodePage: PageContent {
       syncOn.yes = isConfirmed
       var preview = TurnSyncOn()
       preview.preview = true
-      return await perform(syncOn, action, preview: preview)
+      return await perform(syncOn, action, asks: .needsYes, preview: preview)
     case .syncOff: return await perform(TurnSyncOff(), action)
     case .invite: return await perform(Invite(role: "member"), action) { try Self.ticket($0) }
     }
@@ -76,9 +76,12 @@ final class NodePage: PageContent {
 
   /// Performs a command. If it asks for confirmation, answers with its question and what it would do.
   ///
-  /// - Parameter document: returns the answer as JSON; nil for the document of `--json`.
+  /// - Parameters:
+  ///   - reason: of the refusal that a confirmation lifts. Any other one is a failure, because the same action would be
+  ///     refused again after a yes.
+  ///   - document: returns the answer as JSON; nil for the document of `--json`.
   private func perform<Asked: NodeCommand>(
-    _ command: Asked, _ action: PageAction, preview: Asked? = nil,
+    _ command: Asked, _ action: PageAction, asks reason: Reason? = nil, preview: Asked? = nil,
     document: ((Asked.Answer) throws -> JSON)? = nil
   ) async -> PageActionResult {
     guard let node else { return .failure(WaymarkError.hungUp.line.bytes()) }
@@ -87,7 +90,7 @@ final class NodePage: PageContent {
       let json = try document?(answer) ?? AnswerCoding.document(answer)
       return .answer(JSON.object([.init("type", "answer"), .init("answer", json)]).bytes())
     } catch let failure as WaymarkError
-      where failure.exitCode == ExitCode.needsYes && [.needsYes, .largeUndo].contains(failure.reason)
+      where failure.exitCode == ExitCode.needsYes && failure.reason == reason
     {
       return await question(failure, action, preview, node)
     } catch {

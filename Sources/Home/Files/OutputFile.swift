@@ -161,12 +161,13 @@ extension Home {
     guard path.hasPrefix(inside), let name = path.dropFirst(inside.count).split(separator: "/").first else {
       return false
     }
-    return name.hasPrefix("store.db") || Self.names.contains(String(name))
+    return name.hasPrefix("store.db") || name.hasPrefix(Files.name(of: previewStaging))
+      || Self.names.contains(String(name))
   }
 
   private static let names: Set<String> = [
-    "keys", "settings.json", "config.json", "incarnation", "backups", "joining", "join-pending", "verifying",
-    "verify-first", "ballast", "control.sock",
+    "files", "keys", "settings.json", "config.json", "incarnation", "backups", "joining", "join-pending",
+    "verifying", "verify-first", "ballast", "control.sock",
   ]
 }
 

@@ -146,11 +146,15 @@ package struct KeyPassphrases: Sendable {
 }
 
 extension Home {
-  /// The paths of the unsealed key copies that a join or a restore has left in the backups folder.
+  /// The paths of the unsealed key copies that a join or a restore has left.
   var unsealedKeyCopies: [String] {
     let folders = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
-    return folders.sorted().flatMap { folder in
+    let copies = folders.sorted().flatMap { folder in
       ["device.key", "root.key", "issuer.key"].map { "\(backups)/\(folder)/\($0)" }
-    }.filter { (try? KeyFile.kind(at: $0))?.protection == .plain }
+    }
+    // The keys of a join that is not complete.
+    return (copies + [moved(to: pendingJoin).deviceKey]).filter {
+      (try? KeyFile.kind(at: $0))?.protection == .plain
+    }
   }
 }

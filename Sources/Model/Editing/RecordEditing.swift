@@ -74,7 +74,14 @@ struct RecordEditing {
 
   private func checked(_ given: Given) throws -> [(field: FieldNumber, value: Value)] {
     try checkTyped(given.fields, isNew: false)
-    return given.fields.filter { !isSame($0.value, held?[$0.field]) }
+    return differing(given.fields)
+  }
+
+  /// Returns the fields whose values differ from those that the record has; a new record has none.
+  private func differing(
+    _ fields: [(field: FieldNumber, value: Value)]
+  ) -> [(field: FieldNumber, value: Value)] {
+    fields.filter { !isSame($0.value, held?[$0.field]) }
   }
 
   /// The fields of the record itself, and the entries of other records that are written together with it.
@@ -119,14 +126,16 @@ struct RecordEditing {
   ) throws {
     let heldID = held.flatMap { $0[reference.number]?.asRecordID }
     let record = try heldID.flatMap { try store.visible(Kind.address, $0) }
-    let fields = try values(Kind.address, record, pairs)
-    try RecordEditing(store: store, kind: Kind.address, held: record, now: now, ownZone: ownZone)
-      .check(fields, isNew: record == nil)
+    let editing = RecordEditing(store: store, kind: Kind.address, held: record, now: now, ownZone: ownZone)
+    let typed = try values(Kind.address, record, pairs)
+    try editing.check(typed, isNew: record == nil)
+    let fields = editing.differing(typed).filter { record != nil || !$0.value.isEmpty }
+    guard !fields.isEmpty else { return }
     if let record {
       others += EntryDraft.putting(record.key, fields, on: record)
     } else {
       let key = RecordKey(kind: KindNumbers.address, id: newID)
-      others += EntryDraft.putting(key, fields.filter { !$0.value.isEmpty }, on: nil)
+      others += EntryDraft.putting(key, fields, on: nil)
       extra.append((reference.number, .bytes(key.id.bytes)))
     }
   }

@@ -82,8 +82,7 @@ package struct CertificateOperation {
     guard let new = trial.evaluation.members[old.device], (new.name, new.role) == changed else {
       throw refusal(of: statement, in: trial, for: old, request)
     }
-    try core.maintenance.checkDisk()
-    core.loop.handle(.statementsAdded([statement.bytes]))
+    try core.add([statement])
     let change = MemberChange(new, previousName: old.name, isChanged: true)
     core.logger.info("circle", change.logText)
     return change

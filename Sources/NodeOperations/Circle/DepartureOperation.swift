@@ -54,13 +54,12 @@ package struct DepartureOperation {
     guard isConfirmed else {
       throw WaymarkError.needsYes(try departureQuestion(), next: .waymark("members leave --yes"))
     }
-    try core.maintenance.checkDisk()
     let tips = Lane.allCases.flatMap { core.store.heads($0) }.filter { $0.log.device == core.identity.device }
     let kept = KeptLog.logs(endingAt: tips.map { ($0.log, $0.sequence, $0.id) }).logs
     let statement = try core.circle.revocation(
       RevocationTerms(device: core.identity.device, kept: kept), by: core.identity.signing, at: core.wall())
     let told = connectedPeers
-    core.loop.handle(.statementsAdded([statement.bytes]))
+    try core.add([statement])
     guard core.circle.statement(statement.id) != nil else { throw WaymarkError.noRoomToLeave }
     core.logger.warning(
       "circle", "this device \(core.connections.member == nil ? "left" : "asked to leave") the circle")

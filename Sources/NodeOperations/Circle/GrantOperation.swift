@@ -77,8 +77,7 @@ package struct GrantOperation {
       if request.rootKey == nil { try core.checkNotExcluded() }
       throw trial.statement(statement.id) == nil ? WaymarkError.noRoomForGrant : .notAdminForGrant
     }
-    try core.maintenance.checkDisk()
-    core.loop.handle(.statementsAdded([statement.bytes]))
+    try core.add([statement])
     core.logger.info("circle", "\(member.name) may write \(sizeText(request.bytes)) of \(request.lane)")
     let used = core.store.quotaUsages().first { ($0.device, $0.lane) == (member.device, request.lane) }
     return GrantSummary(

@@ -34,8 +34,7 @@ package struct RevocationOperation {
         exitCode: ExitCode.needsYes, code: .needsYes, message: plan.question,
         next: .waymark(plan.command(request) + " --yes"), candidates: plan.lines)
     }
-    try core.maintenance.checkDisk()
-    core.loop.handle(.statementsAdded(plan.targets.map(\.statement.bytes)))
+    try core.add(plan.targets.map(\.statement))
     for target in plan.targets {
       guard core.circle.evaluation.revocations[target.member.device] != nil else {
         throw WaymarkError.noRoom(target)

@@ -64,7 +64,7 @@ package struct OwnPremiumIssue {
 
   /// Adds statements to the circle, which keeps only a limited number of each signer's.
   private func addKept(_ statements: [Statement]) throws {
-    core.loop.handle(.statementsAdded(statements.map(\.bytes)))
+    try core.add(statements)
     guard statements.allSatisfy({ core.circle.statement($0.id) != nil }) else { throw premiumNotKept }
   }
 

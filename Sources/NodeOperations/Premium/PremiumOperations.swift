@@ -56,7 +56,7 @@ package struct PremiumOperations {
   ) {
     let entitlement = try core.circle.entitlement(statement, from: place)
     let isNew = core.circle.statement(statement.id) == nil
-    if isNew { core.loop.handle(.statementsAdded([statement.bytes])) }
+    if isNew { try core.add([statement]) }
     let now = core.replica.gateTime(now: core.wall())
     return (EntitlementSummary(entitlement, in: core.circle, for: core.identity.device, at: now), isNew)
   }
@@ -75,7 +75,7 @@ package struct PremiumOperations {
     guard !core.circle.evaluation.issuers.contains(issuer) else { return false }
     let body = IssuerStatement(
       circle: core.circle.id, root: DeviceKey(root), issuers: [issuer], issued: core.wall())
-    core.loop.handle(.statementsAdded([try Statement(signing: body, with: root).bytes]))
+    try core.add([try Statement(signing: body, with: root)])
     return true
   }
 
@@ -85,8 +85,9 @@ package struct PremiumOperations {
     if let end { try MockPurchase.check(end, typed: CivilTime.text(end), now: now) }
     let statement = try purchase.statement(
       circle: core.circle.id, device: core.identity.device, now: now, until: end)
+    try core.maintenance.checkDisk()
     try keepMockPurchase(end.map { Array(String($0).utf8) } ?? [])
-    core.loop.handle(.statementsAdded([statement.bytes]))
+    try core.add([statement])
   }
 
   /// Cancels a mock purchase.
@@ -130,7 +131,7 @@ package struct PremiumOperations {
     let isNew = !core.circle.knows(body)
     if isNew {
       let statement = try Statement(signing: body, with: core.identity.signing)
-      core.loop.handle(.statementsAdded([statement.bytes]))
+      try core.add([statement])
       guard core.circle.statement(statement.id) != nil else {
         throw WaymarkError.failed(
           .tooManyStatements, "This circle has no room for another purchase by this device.",

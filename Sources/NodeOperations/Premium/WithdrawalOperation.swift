@@ -156,8 +156,7 @@ package struct WithdrawalOperation {
   /// Adds a withdrawal to the circle, which keeps only a limited number of each signer's statements.
   private func keep(_ body: Withdrawal, by key: SigningKey) throws {
     let statement = try Statement(signing: body, with: key)
-    try core.maintenance.checkDisk()
-    core.loop.handle(.statementsAdded([statement.bytes]))
+    try core.add([statement])
     guard core.circle.statement(statement.id) != nil else {
       throw WaymarkError.failed(
         .tooManyStatements,

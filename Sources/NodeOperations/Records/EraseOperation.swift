@@ -81,20 +81,22 @@ package struct EraseOperation {
       }, backups: backups, isHeldElsewhere: isHeldElsewhere)
   }
 
-  /// Returns the backups in the backups folder that contain any of some change sets.
+  /// Returns the backups and replaced stores in the backups folder that contain any of some change sets.
   private func heldBackups(_ ids: Set<ChangeSetID>) async throws -> [EraseSummary.HeldBackup] {
     guard !ids.isEmpty else { return [] }
-    let folder = core.home.backups
+    let home = core.home
     return try await offNode {
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-      return names.sorted().compactMap { name in
-        let path = "\(folder)/\(name)"
-        // Stores that a restore or a join replaced are in folders.
-        let file = name.hasSuffix(".waymark") ? path : "\(path)/store.waymark"
-        guard FileManager.default.fileExists(atPath: file), let backup = try? BackupFile(path: file),
-          let held = try? backup.changeSetIDs(), !held.isDisjoint(with: ids)
-        else { return nil }
-        return EraseSummary.HeldBackup(path: path, created: Date(milliseconds: backup.about.created))
+      home.keptBackups.sorted { $0.name < $1.name }.compactMap { kept in
+        let path = "\(home.backups)/\(kept.name)"
+        let held =
+          if let backup = kept.restorable {
+            try? BackupFile(path: backup).changeSetIDs()
+          } else {
+            // A join, and a restore or a repair of a damaged store, leave the replaced store itself.
+            try? StoreDiagnostics(path: "\(path)/store.db").changeSetIDs
+          }
+        guard let held, !held.isDisjoint(with: ids) else { return nil }
+        return EraseSummary.HeldBackup(path: path, created: kept.created)
       }
     }
   }

@@ -1,7 +1,7 @@
 import Engine
 import Enrolment
 import Home
-import Membership
+package import Membership
 package import Model
 package import Reasons
 package import Replication
@@ -48,6 +48,15 @@ extension NodeCore {
   package func write(_ change: PreparedChange) throws -> OperationID? {
     guard !change.isEmpty else { return nil }
     return try write(change.verb, change.entries, leastClock: change.leastClock)
+  }
+
+  /// Adds statements of this device to the circle, and sends them to peers.
+  ///
+  /// - Throws: `WaymarkError` with the code `disk_full`, because a statement that can't be stored would be lost if the
+  ///   node ended.
+  package func add(_ statements: [Statement]) throws {
+    try maintenance.checkDisk()
+    loop.handle(.statementsAdded(statements.map(\.bytes)))
   }
 
   /// Throws if an operation does not fit in this device's quota, without writing it.

@@ -285,7 +285,9 @@ extension NodeInspection {
       return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync)
     }
     let peers = ((try? peers()) ?? []).filter { peer == nil || $0.device == peer }
-    let waiting = peers.first { $0.state != .inSync } ?? peers.first
+    // In sync with a peer may mean all that the two exchange, which is not always the records.
+    let closing = lanes == [.records] ? peers.first { $0.records.reason != nil } : nil
+    let waiting = peers.first { $0.state != .inSync } ?? closing ?? peers.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
     let reason = closed ?? waiting?.reason ?? .offline
     if reason == .inSync, lanes.contains(.records), let files = filesToCome { return files }

@@ -1,4 +1,5 @@
 package import Engine
+import Enrolment
 import Home
 package import Membership
 import NodeRuntime
@@ -52,6 +53,7 @@ public actor Node {
     let (identity, passphrase) = try Identity.open(in: home)
     home.protectStore()
     home.sweep()
+    PendingJoin(home).discard(ifDoneBy: identity)
     try self.init(
       home: home, identity: identity, passphrase: passphrase, store: store, in: environment, log: log)
   }

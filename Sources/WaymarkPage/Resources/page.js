@@ -985,6 +985,19 @@
   const closedText = "This page is not open in this browser any more. To open it: ";
   let isLoading = false;
   let isOutdated = false;
+  // A link that is opened again in this browser arrives here with its code. Until the page is shown, the code replaces
+  // a key that is missing or of another session: the cookie, which may outlive the key, has opened this page and not
+  // the one that exchanges codes.
+  let code = null;
+
+  /** Exchanges the code of the address, if there is one, for a session. Returns whether there is one now. */
+  async function exchanged() {
+    if (!code) return false;
+    const answer = await fetch("/session", { method: "POST", headers: { "Content-Type": "application/json", "X-Waymark": "1" }, body: JSON.stringify({ code }), signal: AbortSignal.timeout(20000) });
+    code = null;
+    if (answer.ok) localStorage.setItem("waymark", (await answer.json()).key);
+    return answer.ok;
+  }
 
   async function load() {
     isOutdated = true;
@@ -995,8 +1008,14 @@
       while (isOutdated) {
         isOutdated = false;
         const answer = await fetch("/document", { headers: headers(), signal: AbortSignal.timeout(20000) });
-        if (answer.status === 403) { showClosed(); return; }
+        if (answer.status === 403) {
+          isOutdated = await exchanged();
+          if (isOutdated) continue;
+          showClosed();
+          return;
+        }
         if (!answer.ok) throw new Error(answer.statusText);
+        code = null;
         const next = await answer.json();
         await released();
         prepare(next);
@@ -1032,7 +1051,12 @@
 
   /** Ends the session on the node, so that the page can't be opened again without a new link. */
   async function leave() {
-    await fetch("/leave", { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: "{}" }).catch(() => null);
+    const answer = await fetch("/leave", { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: "{}" }).catch(() => null);
+    // 403: it has ended already. Otherwise the key is still needed, also to end it later.
+    if (!answer?.ok && answer?.status !== 403) {
+      say(h("p", { class: "bad" }, "The node did not confirm the end of this session, so it may still be open."));
+      return;
+    }
     localStorage.removeItem("waymark");
     showClosed();
     others.postMessage("left");
@@ -1134,8 +1158,10 @@
   }
 
   if (isLive) {
-    // A link that is opened again in this browser arrives here with its code.
-    if (/^#[0-9a-f]{32}$/.test(location.hash)) history.replaceState(null, "", "/");
+    if (/^#[0-9a-f]{32}$/.test(location.hash)) {
+      code = location.hash.slice(1);
+      history.replaceState(null, "", "/");
+    }
     load();
     follow();
     // Times such as “5 min ago” and the day change without a change in the node.

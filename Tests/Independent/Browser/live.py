@@ -334,6 +334,23 @@ def a_session_is_ended(world):
 
 
 @check
+def an_unended_session_stays(world):
+    """a session that the node could not be asked to end stays open, and a new link opens the page without its key"""
+    page = world.open()
+    page.eval("(() => { const ask = window.fetch; window.fetch = (path, options) => path === '/leave' ? Promise.reject(new TypeError('apart')) : ask(path, options); })()")
+    click_text(page, "End this session")
+    page.wait("document.getElementById('said').textContent.includes('may still be open')", "the message")
+    expect("Rome" in page.text(), "the page still shows what it had")
+    equal(page.eval("fetch('/document', { headers: { 'X-Waymark': localStorage.getItem('waymark') } }).then((answer) => answer.status)"), 200, "the document")
+    page.eval("localStorage.removeItem('waymark')")
+    again = world.browser.open(world.link(), context=page.context)
+    again.wait("document.getElementById('state') !== null", "the page")
+    equal(again.eval("location.href"), world.address, "address")
+    world.bob.run("trip", "add", "name=Later", "startDate=2026-06-10", "endDate=2026-06-10")
+    again.wait("document.getElementById('history').textContent.includes('Later')", "a change in the new session")
+
+
+@check
 def a_stopped_node_is_told(world):
     """when the node stops, the page says so, and what it shows stays"""
     page = world.open()

@@ -25,6 +25,18 @@ import Wire
     #expect(!FileManager.default.fileExists(atPath: stage.path("alice")))
   }
 
+  /// The system ends a process that writes a larger file than it may, which the store is and the keys are not.
+  @Test func `a node whose founding was cut short is founded by the next try`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    let cut = try await alice.run(
+      ["init", "--name", "alice"], under: ["/bin/sh", "-c", "ulimit -f 16; exec \"$@\"", "sh"])
+    #expect(cut.code != 0)
+    try await alice.text("init", "--name", "alice")
+    #expect(try await alice.json("status")["name"] == "alice")
+  }
+
   /// Ways to damage a key file.
   enum Harm: String, CaseIterable, Sendable {
     case missing

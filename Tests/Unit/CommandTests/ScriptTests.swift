@@ -1,8 +1,12 @@
 import Foundation
 import JSONDocument
+import Processes
+import Synchronization
 import Testing
 import Waymark
+import WaymarkCare
 
+@testable import Control
 @testable import WaymarkCommand
 
 /// What scripts rely on: errors and lists as documents, times in UTC, ids, exit codes.
@@ -78,6 +82,27 @@ import Waymark
         if !["conflicts", "peers", "trash", "files"].contains(words) { #expect(!rows.isEmpty, "\(words)") }
       }
       #expect(try await alice.run("habit", "tick", "Read", "--json").json["id"]?.string?.count == 36)
+    }
+  }
+
+  @Test func `a watched list outlasts a node that stops before it has answered`() async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      try await alice.run("trip", "add", "name=Rome")
+      let node = Mutex<ControlServer?>(nil)
+      let server = try ControlServer(at: try .toServe(Home(path: alice.home))) { request, _ in
+        if request.command != Ping.name { node.withLock { $0 }?.stop() }
+        return .result(.bool(true))
+      }
+      node.withLock { $0 = server }
+      server.start()
+      let output = workshop.path("watch")
+      let watch = try alice.begin("exec $W trip list --watch", output)
+      try await until("the watch shows the list") {
+        (try? String(contentsOfFile: output, encoding: .utf8))?.contains("Rome") == true
+      }
+      watch.signal(SIGINT)
+      #expect(try await watch.wait(seconds: 20, for: "the watch after Ctrl-C") == 130)
     }
   }
 

@@ -40,4 +40,14 @@ import Wire
     let next = try UnsentLogs(store, device: DeviceKey(Self.key), incarnation: Self.incarnation)
     #expect(!next.hasUnsent(Self.log, in: store))
   }
+
+  @Test func `sets of one lane stay unsent when the other lane is released`() throws {
+    let store = try Store.inMemory()
+    var unsent = try UnsentLogs(store, device: DeviceKey(Self.key), incarnation: Self.incarnation)
+    try Self.write(1, store)
+    unsent.forget(Lane.settings)
+    #expect(unsent.unsent(.records, in: store).map(\.sequence) == [0])
+    unsent.forget(Lane.records)
+    #expect(unsent.unsent(.records, in: store).isEmpty)
+  }
 }

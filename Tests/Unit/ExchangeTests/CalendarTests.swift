@@ -65,6 +65,26 @@ struct CalendarTests {
     #expect(try plan(text).time("end") == end)
   }
 
+  // In Berlin, clocks go forward on 29 March 2026.
+
+  @Test(arguments: [
+    (["DTSTART;VALUE=DATE:20260329"], "2026-03-29T21:59:59Z Europe/Berlin"),
+    (["DTSTART;VALUE=DATE:20260329", "DTEND;VALUE=DATE:20260329"], "2026-03-29T21:59:59Z Europe/Berlin"),
+    (["DTSTART;VALUE=DATE:20260328", "DURATION:P2D"], "2026-03-29T21:59:59Z Europe/Berlin"),
+    (["DTSTART:20260328T120000", "DURATION:P1DT1H"], "2026-03-29T11:00:00Z Europe/Berlin"),
+  ])
+  func `a day on which clocks change is a whole day`(lines: [String], end: String) throws {
+    let text = event(lines.joined(separator: "\n"))
+    #expect(try plan(text, before: "X-WR-TIMEZONE:Europe/Berlin\n").time("end") == end)
+  }
+
+  @Test(arguments: ["DTEND;VALUE=DATE:20260507", "DURATION:P5D"])
+  func `an exported trip keeps its exact end on its last day, however that is written`(end: String) throws {
+    let trip = event(
+      "X-WAYMARK-KIND:trip", "DTSTART;VALUE=DATE:20260502", end, "X-WAYMARK-END:20260506T120000Z")
+    #expect(try plan(trip).drafts(Kind.trip).first?.integer("endDate") == 1_778_068_800_000)
+  }
+
   @Test func `folds inside a character, escapes and both line endings are read`() throws {
     let e = Array("é".utf8)
     var bytes = Array(
@@ -89,9 +109,15 @@ struct CalendarTests {
     #expect(plan.skipped[0].reason.contains(reason))
   }
 
-  @Test func `an edited event is an update, and of two versions the newer one counts`() throws {
-    let old = event("DTSTART:20260503T150000Z", "SEQUENCE:2").replacing("Tour", with: "Old")
-    let new = event("DTSTART:20260503T160000Z", "SEQUENCE:3")
+  @Test(arguments: [
+    ("SEQUENCE:2", "SEQUENCE:3"),
+    ("LAST-MODIFIED:20260101T100000Z", "LAST-MODIFIED:20260301T100000Z"),
+  ])
+  func `an edited event is an update, and of two versions the newer one counts`(
+    earlier: String, later: String
+  ) throws {
+    let old = event("DTSTART:20260503T150000Z", earlier).replacing("Tour", with: "Old")
+    let new = event("DTSTART:20260503T160000Z", later)
     let both = try plan(new + old)
     #expect(both.activity?.text("name") == "Tour" && both.skipped.count == 1)
     #expect(try plan(old).activity?.id == both.activity?.id)

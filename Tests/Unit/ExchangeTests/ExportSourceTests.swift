@@ -27,6 +27,21 @@ struct ExportSourceTests {
     #expect(part.records(Kind.lodging).map(\.id) == [id(11)])
   }
 
+  @Test func `an export of one trip has the organizations of its legs, and their addresses`() {
+    let records = [
+      draft(Kind.trip, 1, [("name", .text("Rome"))]),
+      draft(Kind.transportation, 2, [("trip", .bytes(id(1).bytes))]),
+      draft(
+        Kind.leg, 3, [("transportationID", .bytes(id(2).bytes)), ("organizationId", .bytes(id(4).bytes))]),
+      draft(Kind.organization, 4, [("name", .text("Alpha Air")), ("address", .bytes(id(5).bytes))]),
+      draft(Kind.address, 5, [("city", .text("Roma"))]),
+      draft(Kind.organization, 6, [("name", .text("Beta Rail"))]),
+    ]
+    let part = ExportSource(records).only(trip: id(1))
+    #expect(part.records(Kind.organization).map(\.id) == [id(4)])
+    #expect(part.records(Kind.address).map(\.id) == [id(5)])
+  }
+
   @Test func `legs are in the order that was chosen, and by departure where none was`() {
     let given: [(number: UInt64, index: Int64?, departure: Int64)] = [
       (1, 2, 10), (2, 1, 30), (3, nil, 40), (4, nil, 20),

@@ -207,7 +207,9 @@ struct Browser {
   func open() async throws -> RawClient {
     let client = try RawClient(server)
     client.send(get("/events"))
-    _ = await client.read(until: "event: changed")
+    guard await client.read(until: "event: changed").text.contains("event: changed") else {
+      throw RawClient.Missing("no first event within 20 seconds")
+    }
     return client
   }
 }

@@ -206,6 +206,16 @@ import Wire
     }
   }
 
+  @Test func `each page gets an event when it is opened, also while another browser has one open`()
+    async throws
+  {
+    try await serving { server, content in
+      let pages = [try await Browser(server).open(), try await Browser(server).open()]
+      #expect(content.watchers == 1)
+      withExtendedLifetime(pages) {}
+    }
+  }
+
   @Test func `an open page gets events after another one has been closed`() async throws {
     try await serving { server, content in
       let browser = try await Browser(server)

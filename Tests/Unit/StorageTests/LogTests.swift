@@ -26,6 +26,17 @@ import Wire
     #expect(alice.store.changeSetCount(.records) == 1)
   }
 
+  @Test func `sets of a failed transaction are numbered the same when they are stored at last`() throws {
+    struct Failure: Error {}
+    try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
+    let sets = try alice.draft(at: 20, [edit(rome, [1: .text("Roma")])])
+    #expect(throws: Failure.self) {
+      try alice.store.commit(sets, horizon: Device.horizon, noting: { _ in throw Failure() })
+    }
+    try alice.receive(sets)
+    #expect(try alice.store.writeNumbers(of: rome) == [1, 2])
+  }
+
   @Test func `a set whose predecessor is missing is not stored, and the next try succeeds`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try alice.write(at: 20, edit(rome, [1: .text("Roma")]))

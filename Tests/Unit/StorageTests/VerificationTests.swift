@@ -121,6 +121,11 @@ import Wire
       sql: "INSERT INTO text_index(rowid, text) VALUES (2, 'xyz')", location: .records,
       saying: "is not in the text index as it should be"),
     Damage(
+      sql: """
+        INSERT INTO text_documents(number, kind, id) VALUES (9, 1, zeroblob(16)); \
+        INSERT INTO text_index(rowid, text) VALUES (9, 'ghost')
+        """, location: .records, saying: "is not in the text index as it should be"),
+    Damage(
       sql: "INSERT INTO text_index(text_index) VALUES ('delete-all')", location: .records,
       saying: "is not in the text index as it should be"),
     Damage(

@@ -70,6 +70,13 @@ struct SourceTests {
     }
   }
 
+  /// What a full disk does not keep would be lost at the next start.
+  @Test func `operations add statements where the disk is checked`() throws {
+    for file in try Repository.sources() where file.module == "NodeOperations" {
+      expectAbsent(".statementsAdded", in: file.code, "\(file) adds statements itself: use NodeCore.add")
+    }
+  }
+
   /// On Apple platforms `fsync` does not make anything durable.
   @Test func `one file calls fsync`() throws {
     for file in try swiftFiles(with: ["sync("]) where file.path != "Sources/Platform/Platform.swift" {

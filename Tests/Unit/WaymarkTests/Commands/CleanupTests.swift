@@ -70,6 +70,14 @@ struct CleanupTests {
     #expect(try await alice.run("cleanup")["trips"] == [])
   }
 
+  @Test(arguments: ["lodging", "transportation", "activity"])
+  func `a trip with an item of any kind is not taken for a leftover`(_ kind: String) async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Demo trip"))
+    try await alice.run("\(kind).add", fields("trip=Demo trip", "name=Item"))
+    #expect(try await alice.run("cleanup", ["preview": true])["trips"] == [])
+  }
+
   @Test func `named trips are deleted whatever their names, and those to keep are kept`() async throws {
     let alice = try await holiday()
     let kept = try await alice.run("cleanup", ["preview": true, "except": ["Demo trip"]])

@@ -27,6 +27,20 @@ struct LargeImportTests {
     await alice.close()
   }
 
+  @Test func `entries that were hidden with their habit are unchanged when the habit is imported again`()
+    async throws
+  {
+    let alice = try await TestNode.founder("alice")
+    let files: JSON = ["files": [try export("Run", in: alice)], "format": "habitbull"]
+    try await alice.run("import", files)
+    try await alice.run("habit.delete", ["id": "Run", "yes": true])
+    #expect(try await alice.run("entry.list", ["limit": "1"])["total"] == 0)
+    let again = try await alice.run("import", files)
+    #expect([again["added"], again["updated"], again["unchanged"]] == [1, 0, 250])
+    #expect(try await alice.run("entry.list", ["limit": "1"])["total"] == 250)
+    await alice.close()
+  }
+
   @Test func `a twelve before a slash is a month if another number can't be one`() async throws {
     let alice = try await TestNode.founder("alice")
     let path = alice.home.path + "/slashes.csv"

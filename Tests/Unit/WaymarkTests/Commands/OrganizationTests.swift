@@ -48,6 +48,16 @@ struct OrganizationTests {
     #expect(address?["street"] == "Via Appia 1")
   }
 
+  @Test func `an address is not written where it stays the same, nor made of empty values`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("organization.add", fields("name=Alpha Air", "city=Roma"))
+    let same = fields("city=Roma", "street=", id: "Alpha Air")
+    #expect(try await alice.run("organization.edit", same)["changed"] == false)
+    try await alice.run("organization.add", fields("name=Beta Rail", "city="))
+    #expect(try await alice.run("organization.edit", fields("city=", id: "Beta Rail"))["changed"] == false)
+    #expect(try await alice.node.records(Address.all).map(\.city) == ["Roma"])
+  }
+
   @Test func `a lodging and an activity have an address of their own`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))

@@ -70,6 +70,23 @@ struct TrashTests {
     #expect(try await alice.run("status")["counts"]?["lodging"] == 1)
   }
 
+  @Test func `a record deleted before its parent is listed with its own deletion, others with the parent's`()
+    async throws
+  {
+    let now = Wall(TestNode.morning)
+    let alice = try await TestNode.founder("alice", wall: { now.value })
+    try await alice.run("trip.add", fields("name=Rome"))
+    for name in ["Casa", "Palazzo"] {
+      try await alice.run("lodging.add", fields("trip=Rome", "name=\(name)"))
+    }
+    try await alice.run("lodging.delete", ["id": "Casa"])
+    now.value += 86_400_000
+    try await alice.run("trip.delete", ["id": "Rome"])
+    let listed = try await alice.run("lodging.list", ["deleted": true])["lodgings"]?.array ?? []
+    #expect(listed.map { $0["name"] } == ["Palazzo", "Casa"])
+    #expect(listed.map { $0["hiddenBy"]?["name"] ?? .null } == ["Rome", .null])
+  }
+
   @Test func `a record created again under a deleted one's id inherits no values`() async throws {
     let alice = try await TestNode.founder("alice")
     let id = try await alice.run("category.add", fields("name=Health", "emoji=🍏"))["id"]

@@ -103,6 +103,17 @@ struct UndoTests {
     #expect(try await alice.run("trip.show", ["id": "Rome"])["notes"] == "sunny")
   }
 
+  @Test func `a record that was edited since keeps its values when its creation is undone`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome", "notes=sunny"))
+    let add = try await newest(alice)
+    try await alice.run("trip.edit", fields("name=Roma", id: "Rome"))
+    try await alice.run("undo", ["operation": add])
+    #expect(try await count(alice, "trips") == 0)
+    try await alice.run("trip.restore", ["id": "Roma"])
+    #expect(try await alice.run("trip.show", ["id": "Roma"])["notes"] == "sunny")
+  }
+
   @Test func `a parent that has children since is kept, unless the user insists`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))

@@ -20,6 +20,10 @@ struct NodePageTests {
     }
   }
 
+  private func newestOperation(_ node: TestNode) async throws -> String {
+    try #require(try await node.run("history")["operations"]?[0]?["id"]?.string)
+  }
+
   @Test func `small changes happen at once and answer like the command`() async throws {
     let alice = try await TestNode.founder("alice")
     let page = NodePage(alice.node)
@@ -28,8 +32,7 @@ struct NodePageTests {
     #expect(ticked["type"] == "answer")
     #expect(ticked["answer"]?["day"] == "2026-05-01")
     #expect(try await alice.run("habit.show", ["id": "Water"])["name"] == "Water")
-    let operation = try #require(
-      try await alice.run("history")["operations"]?[0]?["id"]?.string)
+    let operation = try await newestOperation(alice)
     let undone = try await perform(page, .undo(operation: operation))
     #expect(undone["answer"]?["operation"]?["verb"] == "habit.tick")
     let off = try await perform(page, .syncOff)
@@ -57,7 +60,7 @@ struct NodePageTests {
     try await alice.node.change("many") { changes in
       for number in 1...101 { changes.save(Trip(name: "Trip \(number)")) }
     }
-    let operation = try #require(try await alice.run("history")["operations"]?[0]?["id"]?.string)
+    let operation = try await newestOperation(alice)
     let action = PageAction.undo(operation: operation)
     let question = try await perform(page, action)
     #expect(question["type"] == "question" && question["code"] == "large_undo", "\(question)")
@@ -74,6 +77,39 @@ struct NodePageTests {
     #expect(try await perform(page, action, value)["type"] == "answer")
     #expect(try await alice.run("status")["counts"]?["trips"] == 0)
     #expect(try await perform(page, action, value)["code"] == "declined", "and is used up")
+    await alice.close()
+  }
+
+  @Test func `a large undo that is confirmed keeps what was changed since`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let page = NodePage(alice.node)
+    let trips = (1...102).map { Trip(name: "Trip \($0)") }
+    try await alice.node.change("many") { $0.save(trips) }
+    try await alice.node.change("notes") { changes in
+      for trip in trips { changes.update(trip.id) { $0.notes = "hot" } }
+    }
+    let action = PageAction.undo(operation: try await newestOperation(alice))
+    try await alice.run("trip.edit", fields("notes=sunny", id: "Trip 7"))
+    let confirmation = try #require(try await perform(page, action)["confirmation"]?.string)
+    let undone = try await perform(page, action, confirmation)
+    #expect(undone["answer"]?["left"]?.array?.map { $0["reason"] } == ["changed_since"])
+    #expect(try await alice.run("trip.show", ["id": "Trip 7"])["notes"] == "sunny")
+    #expect(try await alice.run("trip.show", ["id": "Trip 8"])["notes"] == .null)
+    await alice.close()
+  }
+
+  @Test func `an undo of what was changed since is refused without a question, which a yes could not answer`()
+    async throws
+  {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome", "notes=hot"))
+    try await alice.run("trip.edit", fields("notes=sunny", id: "Rome"))
+    let action = PageAction.undo(operation: try await newestOperation(alice))
+    try await alice.run("trip.edit", fields("notes=rainy", id: "Rome"))
+    let refused = try await perform(NodePage(alice.node), action)
+    #expect(refused["type"] == "error" && refused["code"] == "needs_yes", "\(refused)")
+    #expect(refused["next"]?.string?.hasSuffix("--yes") == true, "\(refused)")
+    #expect(try await alice.run("trip.show", ["id": "Rome"])["notes"] == "rainy")
     await alice.close()
   }
 

@@ -66,6 +66,19 @@ struct CircleCallTests {
     await #expect(throws: WaymarkError.self) { try await alice.inviteByCode(for: .seconds(601)) }
   }
 
+  @Test func `an invitation waits for a device that joins after it`() async throws {
+    let circle = try await SocketCircle.make(["alice", "bob"])
+    defer { circle.end() }
+    let alice = circle["alice"]
+    let invitation = try await alice.invite()
+    #expect(try await alice.waitForJoiner(timeout: .zero) == nil, "bob has joined before")
+    let joined = try await JoinOperation(
+      home: circle.home("carol"), ticket: invitation.ticket, name: "carol"
+    ).join()
+    let joiner = try await alice.waitForJoiner(timeout: .seconds(120))
+    #expect(joiner == DeviceReference(device: joined.device, name: "carol"))
+  }
+
   @Test func `if another node now has an address of the inviter, the next one is tried`() async throws {
     let circle = try await SocketCircle.make(["alice"])
     defer { circle.end() }

@@ -149,6 +149,19 @@ struct SyncCallTests {
     await alone.close()
   }
 
+  @Test func `waiting for a lane ends only when it is in sync with all connected peers`() async throws {
+    let circle = try await TestCircle("alice", "bob", "carol")
+    try await circle["carol"].turnSyncOff()
+    try await circle.settle()
+    let (alice, bob) = (circle["alice"], try await circle["bob"].status().device)
+    try await circle.during { try await alice.waitUntilInSync(with: bob, lane: .records) }
+    let refused = try await failure {
+      try await circle.during { try await alice.waitUntilInSync(lane: .records, timeout: .seconds(5)) }
+    }
+    #expect(refused?.exitCode == ExitCode.notInSync && refused?.reason == .peerSyncOff)
+    await circle.close()
+  }
+
   // Alice learns from Bob's answer, and not from what she knew before, that his sync is on.
 
   @Test func `waiting for sync right after both have turned it on waits for the records`() async throws {

@@ -1,9 +1,12 @@
+import Backups
 import Dispatch
 import Foundation
 import JSONDocument
 import Membership
 import Model
 import Platform
+import SQLite
+import Storage
 import Synchronization
 import Testing
 import WaymarkCare
@@ -156,13 +159,55 @@ struct HomeLockTests {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     await node.close()
-    for folder in [home.staging, home.scratch] {
+    // No system has a process with this number.
+    let abandoned = home.previewStaging + "999999999"
+    let folders = [home.staging, home.scratch, abandoned, home.stagingForPreview.path]
+    for folder in folders {
       try Files.makeFolder(folder)
       try Files.create(folder + "/store.db", Array("private".utf8), mode: 0o600)
     }
+    try Files.makeFolder(home.backups)
+    let partial = Store.partialBackup(of: home.backups + "/before-mirror-20260503T080000Z.waymark")
+    let others = [
+      home.backups + "/before-mirror.waymark", home.backups + "/mine.waymark.0123456789abcdef.new",
+    ]
+    for file in [partial] + others { try Files.create(file, [1], mode: 0o600) }
     let again = try await Node.open(home, name: "alice")
     await again.close()
-    #expect([home.staging, home.scratch].filter(Files.exists).isEmpty)
+    #expect(
+      folders.filter(Files.exists) == [home.stagingForPreview.path], "a preview of this process goes on")
+    #expect(!Files.exists(partial) && others.allSatisfy(Files.exists))
+  }
+
+  @Test func `a founding that was interrupted is repeated`() async throws {
+    let home = try TestHome().home
+    try Files.makeFolder(home.path)
+    let staged = Home(path: home.staging)
+    try staged.prepare()
+    do { _ = try Store(path: staged.store) }
+    try Files.create(staged.rootKey, Array("private".utf8), mode: 0o600)
+    let node = try await Node.open(home, name: "alice")
+    #expect(try await node.status().name == "alice")
+    await node.close()
+    #expect(!Files.exists(home.staging) && !Files.exists(home.backups))
+  }
+
+  @Test func `a copy of a store has what a reader has kept in its log`() async throws {
+    let (home, other) = (try TestHome().home, try TestHome().home)
+    let node = try await Node.open(home, name: "alice")
+    let reader = try Connection(.existingFileReadOnly(home.store))
+    try reader.execute("BEGIN")
+    #expect(try reader.with("SELECT count(*) FROM change_sets") { try $0.step() })
+    _ = try await node.save(Trip(name: "Rome"))
+    await node.close()
+    try other.prepare()
+    do {
+      let lock = try HomeLock(home)
+      defer { lock.release() }
+      try home.copyStore(to: other, under: lock)
+    }
+    try reader.execute("END")
+    #expect(try StoreDiagnostics(path: other.store).changeSetIDs.count == 1)
   }
 
   @Test func `a backups path that is not a directory is reported`() async throws {

@@ -3,6 +3,7 @@ import LogStorage
 import Storage
 import Testing
 import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 
 @testable import Home
@@ -65,6 +66,22 @@ struct OutputFileTests {
     #expect(throws: Never.self) {
       try OutputFile(home.backups + "/a", in: home, except: home.backups, overwrites: false)
     }
+  }
+
+  @Test func `nothing that a node has put into its home is written to`() async throws {
+    let circle = try await TestCircle(names: ["alice"], storage: .directories)
+    let alice = circle["alice"]
+    let trip = try await alice.save(Trip(name: "Rome"))
+    let hotel = try await alice.save(Lodging(name: "Casa", tripID: trip.id))
+    try await alice.attach(Data(repeating: 7, count: 100_000), named: "map.pdf", to: .lodging(hotel.id))
+    let home = alice.home
+    let names = try FileManager.default.contentsOfDirectory(atPath: home.path)
+    #expect(names.contains("files") && names.contains("store.db"))
+    for name in names {
+      let path = home.path + "/" + name
+      #expect(refusal(Files.isDirectory(path) ? path + "/new" : path, home) == "in_home", "\(name)")
+    }
+    await circle.close()
   }
 
   @Test func `an existing file is replaced only with a yes, and becomes private`() throws {

@@ -140,6 +140,11 @@ struct PassphraseTests {
     #expect(mode(aside + "/root.key") == 0o600)
     try set("words of Alice", folder, .none, file: aside + "/root.key")
     #expect(home.unsealedKeyCopies == [])
+    // The keys of a join that is not complete.
+    let pending = home.moved(to: home.pendingJoin)
+    try pending.prepare()
+    try KeyFile.create(try secret(.device), .device, at: pending.deviceKey)
+    #expect(home.unsealedKeyCopies == [pending.deviceKey])
   }
 
   @Test func `a device without its key does not get another one`() throws {

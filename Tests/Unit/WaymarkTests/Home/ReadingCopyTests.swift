@@ -5,6 +5,7 @@ import WaymarkCare
 import WaymarkFiles
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
 
 /// Reading a home that can't be written to.
@@ -30,6 +31,35 @@ struct ReadingCopyTests {
     #expect(try BackupSize.of(backup) > 100_000)
     await copy.close()
     #expect(try names(test.home.path) == before)
+  }
+
+  @Test func `what a node that has not closed wrote last is read too`() async throws {
+    let test = try TestHome()
+    let node = try await Node.open(test.home, name: "alice")
+    // It is only in the write-ahead log, as after a loss of power.
+    _ = try await node.save(Trip(name: "Rome"))
+    let copy = try ReadingCopy(of: test.home, holdsFiles: false)
+    #expect(try await copy.node.records(Trip.all).map(\.name) == ["Rome"])
+    await copy.close()
+    await node.close()
+  }
+
+  @Test func `the picture and the metrics are written to files elsewhere, and need no writing in the home`()
+    async throws
+  {
+    let (folder, test) = (try Folder(), try TestHome())
+    let node = try await Node.open(test.home, name: "alice")
+    let picture = Data(repeating: 7, count: 100_000)
+    try await node.setAvatar(picture)
+    await node.close()
+    let show = ShowProfile(output: folder.file("face.png"))
+    var metrics = ShowMetrics()
+    metrics.write = folder.file("waymark.prom")
+    #expect(show.needsNoWriting && metrics.needsNoWriting)
+    _ = try await show.perform(onCopyOf: test.home) { _ in }
+    #expect(try Data(contentsOf: URL(filePath: folder.file("face.png"))) == picture)
+    let answer = try await metrics.perform(onCopyOf: test.home) { _ in }
+    #expect(answer.text.contains("waymark_"))
   }
 
   private func names(_ path: String) throws -> [String] {

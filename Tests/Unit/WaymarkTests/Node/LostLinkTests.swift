@@ -63,6 +63,19 @@ struct LostLinkTests {
     await node.close()
   }
 
+  @Test func `the next start removes the keys of a join that was complete, and only those`() async throws {
+    let (home, other) = (try TestHome().home, try TestHome().home)
+    for home in [home, other] { await (try Node.open(home, name: "bob")).close() }
+    let pending = home.moved(to: home.pendingJoin)
+    for (source, isLeft) in [(other, true), (home, false)] {
+      try pending.prepare()
+      try? FileManager.default.removeItem(atPath: pending.deviceKey)
+      try FileManager.default.copyItem(atPath: source.deviceKey, toPath: pending.deviceKey)
+      await (try Node.open(home, name: "bob")).close()
+      #expect(Files.exists(home.pendingJoin) == isLeft)
+    }
+  }
+
   @Test func `keys of an interrupted join are used again for its circle only`() async throws {
     let home = try TestHome().home
     try home.prepare()

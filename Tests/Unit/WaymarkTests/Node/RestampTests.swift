@@ -52,6 +52,16 @@ struct RestampTests {
     await node.newestOwnClock() - systemWall()
   }
 
+  @Test func `of two at the same time only one begins another log`() async throws {
+    let (alice, _) = try await aloneAhead()
+    async let one = alice.run("restamp", ["yes": true])
+    async let other = alice.run("restamp", ["yes": true])
+    let incarnations = try await [one, other].compactMap { $0["incarnation"]?.string }
+    #expect(incarnations.count == 1)
+    #expect(try await alice.run("status")["incarnation"]?.string == incarnations.first)
+    await alice.close()
+  }
+
   @Test func `on a lone device everything is kept and dated now`() async throws {
     let (alice, wall) = try await aloneAhead()
     let before = try await state(alice)

@@ -67,6 +67,11 @@ struct EraseReachTests {
     try FileManager.default.moveItem(atPath: backup, toPath: folder + "/store.waymark")
     let preview = try await alice.run("erase", ["records": ["Rome"], "preview": true])
     #expect(preview["backups"]?.array?.map { $0["path"]?.string } == [folder])
+    // As a join leaves it.
+    let replaced = alice.home.backups + "/before-join-20260503T080000Z"
+    try alice.home.copyStoreFile(to: replaced)
+    let again = try await alice.run("erase", ["records": ["Rome"], "preview": true])
+    #expect(again["backups"]?.array?.map { $0["path"]?.string } == [replaced, folder])
     await alice.close()
   }
 }

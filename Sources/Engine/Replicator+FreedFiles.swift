@@ -93,7 +93,7 @@ extension Replicator {
   }
 
   /// Returns the files that are here or on their way and have the same id as one of the references, whatever size that
-  /// states. What is stored bears only the id, so it is deleted with the last reference of any size.
+  /// states. The stored bytes have only the id, so they are deleted with the last reference of any size.
   private func filesOfSameIDs(as references: Set<FileReference>) -> [FileReference] {
     let ids = Set(references.map(\.id))
     let here = ids.compactMap { try? store.files.complete($0) }

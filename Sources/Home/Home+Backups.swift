@@ -54,7 +54,7 @@ extension Home {
     return oldFiles + oldFolders
   }
 
-  /// Removes what is left of automatic backups whose processes were killed. The caller must hold the store.
+  /// Removes the incomplete automatic backups of processes that were killed. The caller must hold the store.
   func removePartialBackups() {
     for name in automaticBackups where Store.isPartialBackup(name) { unlink("\(backups)/\(name)") }
   }

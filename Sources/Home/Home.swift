@@ -105,7 +105,7 @@ public struct Home: Hashable, Sendable {
   /// Holds the new store and keys of a join or restore until they replace the old ones.
   package var staging: String { path + "/joining" }
 
-  /// Holds what the preview of a restore builds in this process while a node has the store open.
+  /// Holds the store that the preview of a restore builds in this process while a node has the present one open.
   package var stagingForPreview: Home {
     Home(path: previewStaging + "\(ProcessInfo.processInfo.processIdentifier)")
   }

@@ -435,7 +435,7 @@ import Wire
     }
   }
 
-  /// What is stored bears only the id, so it goes with the last reference of any size.
+  /// The stored bytes have only the id, so they are deleted with the last reference of any size.
   @Test(arguments: [0, 49_999])
   func `a file that a wrong size has kept is gone with it, and not announced any more`(size: Int) throws {
     replicator.replica.handle(

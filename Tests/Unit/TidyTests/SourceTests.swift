@@ -70,7 +70,7 @@ struct SourceTests {
     }
   }
 
-  /// What a full disk does not keep would be lost at the next start.
+  /// A statement that a full disk does not keep would be lost at the next start.
   @Test func `operations add statements where the disk is checked`() throws {
     for file in try Repository.sources() where file.module == "NodeOperations" {
       expectAbsent(".statementsAdded", in: file.code, "\(file) adds statements itself: use NodeCore.add")

@@ -21,9 +21,9 @@ import Wire
 // Instead of stopping, the machine may also run out of disk space while the command runs, and have room again afterwards.
 // Then the command is refused and leaves nothing, or it has replied and everything is there.
 //
-// Or from some moment on, nothing becomes durable, and then the machine loses power. What a refused command has left then, no
-// one knows but the disk. So that the model knows what the command would have written, it runs twice: once without a fault,
-// and again from the same files.
+// Or from some moment on, nothing becomes durable, and then the machine loses power. A refused command may be there then or
+// not. So that the model knows what the command would have written, it runs twice: once without a fault, and again from the
+// same files.
 
 /// A stop that is planned, or has happened.
 private final class MachineStop {

@@ -291,7 +291,7 @@ let package = Package(
     tests(
       "CommandTests",
       [
-        "Console", "Control", "Exchange", "JSONDocument", "Model", "NodeOperations", "NodeRuntime",
+        "Console", "Control", "Exchange", "Home", "JSONDocument", "Model", "NodeOperations", "NodeRuntime",
         "Platform",
         "Processes", "Replication", "Waymark", "WaymarkCare", "WaymarkCommand", "Wire",
       ]),
@@ -397,7 +397,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Backups", "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home",
+        "Backups", "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileFormat", "FileStore",
+        "Home",
         "JSONDocument", "LogStorage", "Membership", "Model", "NodeOperations", "NodeRuntime", "PageServer",
         "Platform", "Purchases", "Reasons", "RecordTables", "Records", "Replication", "SQLite",
         "SecureChannel",

@@ -19,10 +19,12 @@ package func byteText(_ bytes: Int64) -> String {
   let units = ["bytes", "kB", "MB", "GB", "TB"]
   var value = Double(bytes)
   var unit = 0
-  while value >= 1_000, unit < units.count - 1 {
+  // The value is compared as it is shown: 999,999 bytes are 1.0 MB, not 1,000.0 kB.
+  while (value * 10).rounded() >= 10_000, unit < units.count - 1 {
     value /= 1_000
     unit += 1
   }
   let tenths = Int64((value * 10).rounded())
-  return unit == 0 ? "\(bytes) bytes" : "\(grouped(tenths / 10)).\(tenths % 10) \(units[unit])"
+  return unit == 0
+    ? (bytes == 1 ? "1 byte" : "\(bytes) bytes") : "\(grouped(tenths / 10)).\(tenths % 10) \(units[unit])"
 }

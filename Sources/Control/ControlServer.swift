@@ -99,12 +99,13 @@ final class ControlServer: Sendable {
   private func accept() {
     while true {
       let client = Platform.accept(descriptor, nil, nil)
+      let code = errno
       if state.withLock({ $0.isStopped }) {
         if client >= 0 { close(client) }
         break
       }
       guard client >= 0 else {
-        if errno == EINTR { continue }
+        if code == EINTR { continue }
         // Out of descriptors: wait until some are free instead of spinning.
         sleepThread(seconds: 0.1)
         continue

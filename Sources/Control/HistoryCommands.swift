@@ -63,7 +63,7 @@ package struct Undo: NodeCommand, ConfirmableCommand {
     let target = operation.map(UndoTarget.operation) ?? .newest
     if preview != true, yes != true {
       let expected = try await HistoryOperations(node.core).undo(target, isPreview: true)
-      if agreed != true, let question = expected.question { throw question }
+      if agreed != true, let question = expected.question(in: node.schema) { throw question }
       // What was agreed to is what was shown: an operation that was written in the meantime is not the newest one.
       return try await HistoryOperations(node.core).undo(.operation(expected.operation.id.description))
     }

@@ -1,3 +1,5 @@
+import Reasons
+import Records
 import Waymark
 import WaymarkCare
 
@@ -5,7 +7,7 @@ import WaymarkCare
 
 extension UndoSummary {
   /// The error that asks for confirmation; nil if the undo is small enough to be undone again when it was a mistake.
-  var question: WaymarkError? {
+  func question(in schema: Schema) -> WaymarkError? {
     let records = changes.reduce(0) { $0 + $1.added + $1.changed + $1.deleted + $1.restored }
     guard records > 0, records > Self.recordsMax || Self.effects[operation.verb] != nil else { return nil }
     let id = operation.id.description.prefix(8)
@@ -14,7 +16,7 @@ extension UndoSummary {
       exitCode: ExitCode.needsYes, code: .largeUndo,
       message:
         "This undoes \(id) (\(operation.verb.replacing(".", with: " ")), by \(operation.deviceName))\(effect). "
-        + "\(plural(records, "record")) will change on all devices: \(text).",
+        + "\(plural(records, "record")) will change on all devices: \(effects(schema)).",
       next: "\(waymark: "undo \(id) --preview"), then \(waymark: "undo \(id) --yes")")
   }
 
@@ -29,13 +31,17 @@ extension UndoSummary {
     "assert": "the changes that the assert reverted apply again",
   ]
 
-  private var text: String {
+  /// The numbers of records by kind: `2 trips deleted, 1 entry changed`.
+  private func effects(_ schema: Schema) -> String {
     changes.flatMap { count in
-      [
+      let kind = schema.kind(named: count.kind.rawValue)
+      let effects = [
         ("added", count.added), ("changed", count.changed), ("deleted", count.deleted),
         ("restored", count.restored),
       ]
-      .filter { $0.1 > 0 }.map { "\($0.1) \(count.kind.rawValue) \($0.0)" }
+      return effects.filter { $0.1 > 0 }.map {
+        plural($0.1, kind?.name ?? "record", kind?.plural) + " \($0.0)"
+      }
     }.joined(separator: ", ")
   }
 }

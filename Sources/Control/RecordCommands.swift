@@ -105,7 +105,7 @@ extension ListRecords {
     deleted = try container.decodeIfPresent(Bool.self, forKey: DocumentKey("deleted")) ?? false
     zone = try container.decodeIfPresent(String.self, forKey: DocumentKey("zone"))
     var filters: [String: String] = [:]
-    for key in container.allKeys where !["kind", "zone"].contains(key.stringValue) {
+    for key in container.allKeys where !["kind", "deleted", "zone"].contains(key.stringValue) {
       if let isGiven = try? container.decode(Bool.self, forKey: key) {
         filters[key.stringValue] = isGiven ? "true" : nil
       } else {
@@ -386,6 +386,8 @@ package struct ShowTimeline: PromptCommand {
     package var start: String? { record.text(Kind.itemStart) }
     package var startZone: String? { record.text(Kind.itemStart, part: 1) }
     package var end: String? { record.text(Kind.itemEnd) }
+    /// The zone of the end; nil if there is no end.
+    package var endZone: String? { end.flatMap { _ in record.text(Kind.itemEnd, part: 1) ?? startZone } }
     package var cost: ShownMoney? { record.money(Kind.itemCost) }
 
     private enum CodingKeys: CodingKey { case kind }

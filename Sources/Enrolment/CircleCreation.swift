@@ -72,7 +72,7 @@ package struct CircleCreation: Sendable {
     try staged.prepare()
     do { try writeKeysAndStore(to: staged) } catch {
       try? staged.discard()
-      throw error
+      throw isNoRoom(error) ? WaymarkError.diskFull(home) : error
     }
     // If an earlier store was lost, its root key is the only way to rejoin its circle, so the earlier keys are kept.
     let formerKeys = try home.moveFormerKeys(at: made, under: lock)

@@ -176,7 +176,8 @@ public struct JoinOperation: Sendable {
       try staged.withReplica { try $0.write("join", held) }
     }
     try staged.replacePresent(isSameCircle: false)
-    try PendingJoin(home).discard()
+    // The join is complete. The next start removes what is left of it.
+    try? PendingJoin(home).discard()
     return try membership(of: identity, in: circle)
   }
 
@@ -294,7 +295,8 @@ public struct JoinOperation: Sendable {
     let (identity, circle) = try await askWithDurableKeys(formerName: formerName)
     let rewritten = try StagedStore(home, identity, wall, under: lock).replaceKeys(
       of: old, statements: circle.statements(notIn: []), joinedWith: ticket.id)
-    try PendingJoin(home).discard()
+    // The join is complete. The next start removes what is left of it.
+    try? PendingJoin(home).discard()
     var joined = try membership(of: identity, in: circle, rewritten: rewritten)
     joined.formerMember = old.flatMap { circle.evaluation.members[$0] }.map {
       DeviceReference(device: $0.device, name: $0.name)

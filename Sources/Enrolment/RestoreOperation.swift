@@ -135,7 +135,8 @@ public struct RestoreOperation: Sendable {
       summary.keptAt = replacement.aside
       if keepsReadable { summary.keptBackup = replacement.aside + "/store.waymark" }
     }
-    try updateCopies(lock)
+    // The restore is complete. If the copies can't be written now, the next change updates them.
+    try? updateCopies(lock)
     return summary
   }
 
@@ -202,8 +203,7 @@ public struct RestoreOperation: Sendable {
     let replica = try OfflineReplica(
       home, try Identity.load(from: home), try home.openStore(isLocked: true), wall)
     defer { replica.close() }
-    // If the copy can't be written now, the next change updates it.
-    try? home.storage.preferences.update(from: replica.store)
+    try home.storage.preferences.update(from: replica.store)
   }
 }
 

@@ -161,7 +161,11 @@ struct ZoneDefinition {
         let offset = part.text("TZOFFSETTO").flatMap(Self.offset)
       else { continue }
       let recurrence = part.text("RRULE").map(Self.recurrence)
-      let until = recurrence?["UNTIL"].flatMap { WrittenCalendarTime($0)?.wall } ?? Int64.max
+      // A rule ends at a time in UTC, but its changes are in the local time before each.
+      let before = part.text("TZOFFSETFROM").flatMap(Self.offset) ?? offset
+      let until =
+        recurrence?["UNTIL"].flatMap { WrittenCalendarTime($0) }
+        .map { $0.isUTC ? $0.wall + Int64(before) * 1_000 : $0.wall } ?? Int64.max
       rules.append(Rule(start: start, offset: offset, yearly: recurrence.flatMap(Self.yearly), until: until))
       addDates(of: part, offset)
     }

@@ -109,9 +109,9 @@ private enum ImportedRow {
     else { throw error(field, "base64 text, or the size and the id of a file") }
     guard let content = json["base64"] else { return file.value }
     guard let value = Self.content(content, files) else { throw error(field, "base64 text") }
-    // Short content may have been stored as a file, or have been changed since.
     guard reference(value) == file else { throw error(field, "content that matches its size and id") }
-    return Blob.isInline(byteCount: file.size) ? file.value : value
+    // Another client may have stored short content as a file, which is nowhere else in the export.
+    return value
   }
 
   /// Returns the bytes of base64 text, or the file that was separated from the text.

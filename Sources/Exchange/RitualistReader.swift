@@ -25,7 +25,13 @@ struct RitualistReader {
       let isRead = reader.attempt(Location("habits", index)) { (reader) throws(RowError) in
         try reader.readHabit(row)
       }
-      if !isRead, let id, reader.builder.draft(Kind.habit, id) == nil { reader.skippedHabits.insert(id) }
+      guard let id else { return }
+      if isRead {
+        // An earlier row with this id may have been refused.
+        reader.skippedHabits.remove(id)
+      } else if reader.builder.draft(Kind.habit, id) == nil {
+        reader.skippedHabits.insert(id)
+      }
     }
     readLogs(text)
     return builder.plan(.ritualist)

@@ -11,12 +11,16 @@ package struct KeptBackup: Hashable, Sendable, Codable {
   package let bytes: Int64
   /// Whether it was made automatically, before a large change, so that pruning may remove it.
   package let isAutomatic: Bool
-  /// The path of the backup that `waymark restore` accepts; nil if there is none in the folder.
+  /// Whether it is a folder with what was replaced.
+  package let isFolder: Bool
+  /// The path of the backup that `waymark restore` accepts; nil if there is none in the folder, or if the file is not a
+  /// readable backup.
   package let restorable: String?
 
   init(_ name: String, in folder: String) {
     let path = "\(folder)/\(name)"
-    let candidate = Files.isDirectory(path) ? "\(path)/store.waymark" : path
+    isFolder = Files.isDirectory(path)
+    let candidate = isFolder ? "\(path)/store.waymark" : path
     let about = Files.isRegular(candidate) ? try? BackupFile(path: candidate).about : nil
     self.name = name
     isAutomatic = name.hasPrefix("before-")

@@ -1,4 +1,5 @@
 import Exchange
+import FileFormat
 package import Records
 package import Replication
 package import Storage
@@ -108,7 +109,7 @@ package struct ImportDifference {
   private func changed(_ draft: RecordDraft, _ held: RecordRow) -> [(field: FieldNumber, value: Value)] {
     draft.fields.compactMap { given in
       let heldValue = held[given.number]
-      guard !isSame(given.value, heldValue) else { return nil }
+      guard !isSame(given.value, heldValue), !Self.isFile(heldValue, with: given.value) else { return nil }
       if isExact { return (field: given.number, value: given.value) }
       let value = draft.kind.field(given.number).map { field in
         field.imported(given.value, over: heldValue, filler: Placeholders.value(field, of: draft))
@@ -116,6 +117,12 @@ package struct ImportDifference {
       return isSame(value ?? given.value, heldValue)
         ? nil : (field: given.number, value: value ?? given.value)
     }
+  }
+
+  /// Returns whether a held value is a file with these bytes. Another client may store short content as a file.
+  private static func isFile(_ held: Value?, with value: Value) -> Bool {
+    guard case .file(let file)? = Blob(held), case .inline(let bytes)? = Blob(value) else { return false }
+    return file.size == bytes.count && FileHasher.list(of: bytes)?.reference == file
   }
 
   /// Adds an entry for the file's profile, which keeps its time of change. Skips the file's profile if the stored

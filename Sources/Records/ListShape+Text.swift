@@ -14,7 +14,7 @@ extension ListShape {
       case .reminders: Self.all(items, Self.reminder)
       case .schedule: text == "daily" ? .text(text) : Self.days(items)
       case .frequency: Self.frequency(text)
-      case .weights: Self.all(items.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }, Self.weight)
+      case .weights: Self.all(items.sorted(by: Self.precedes), Self.weight)
       case .zoneChanges: Self.all(items, Self.zoneChange)
       }
     return value.flatMap { accepts($0) ? $0 : nil }
@@ -87,6 +87,12 @@ extension ListShape {
     let parts = text.split(separator: ":")
     guard parts.count == 2, parts[0] == "everyEntry" else { return nil }
     return Int64(parts[1]).map(Value.integer)
+  }
+
+  /// Returns whether the name of a weight comes before that of another.
+  private static func precedes(_ one: Substring, _ other: Substring) -> Bool {
+    func name(_ item: Substring) -> Substring { item[..<(item.lastIndex(of: ":") ?? item.endIndex)] }
+    return name(one).utf8.lexicographicallyPrecedes(name(other).utf8)
   }
 
   private static func weight(_ text: Substring) -> Value? {

@@ -105,6 +105,7 @@ extension Store {
             key: $0.key, place: try fold.causality.place($0.number), takesValues: true, endsLife: false)
         }, &report)
       for erase in due { report.changed(erase.key) }
+      heldErasesApplied += 1
       try finish(&report)
       return report
     }

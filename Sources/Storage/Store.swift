@@ -211,7 +211,10 @@ package final class Store: RecordSource {
   package private(set) var removals = 0
 
   /// A number that changes whenever records may have changed.
-  package var recordsVersion: Int { fold.foldedSets &+ removals }
+  package var recordsVersion: Int { fold.foldedSets &+ removals &+ heldErasesApplied }
+
+  /// The number of times that held erases were applied: records change then without another set being folded.
+  var heldErasesApplied = 0
 
   /// Notes that stored change sets were removed or renumbered, so that remembered set numbers are no longer valid.
   func noteRemoval() { removals += 1 }

@@ -25,12 +25,13 @@ package actor BeaconSockets: BeaconCarrier {
   ) throws(SystemError) {
     var bound: [Socket] = []
     var failure: SystemError?
+    var missingFamily: SystemError?
     for host in ["0.0.0.0", "::"] {
       guard let address = SocketAddress.numeric(host, port: port) else { continue }
       do throws(SystemError) {
         bound.append(try Socket.datagrams(on: address, isShared: true))
       } catch {
-        if !error.isMissingFamily { failure = error }
+        if error.isMissingFamily { missingFamily = error } else { failure = error }
       }
     }
     // With one family alone, some peers would be found and others missed, for no visible reason.
@@ -38,7 +39,7 @@ package actor BeaconSockets: BeaconCarrier {
       for socket in bound { socket.closeDescriptor() }
       throw failure
     }
-    guard !bound.isEmpty else { throw SystemError(call: "bind", code: failure?.code ?? 0) }
+    if bound.isEmpty, let missingFamily { throw missingFamily }
     self.bound = bound
     self.received = received
     executor = QueueExecutor(label: "waymark.beacons")

@@ -13,9 +13,10 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
 
   /// Parses a host and a port; nil for any other text. An IPv6 address must be in brackets.
   package init?(_ text: String) {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-      return nil
-    }
+    // `UInt16` also parses a sign and leading zeros, which would be other spellings of the same address.
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
+      text.hasSuffix(":\(port)")
+    else { return nil }
     var host = text[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = host.dropFirst().dropLast()

@@ -127,7 +127,8 @@ extension RestoreBackup: TerminalCommand {
     if answer.missing > 0 {
       rendering.notes.paragraph(
         "\(counted(Int64(answer.missing), "change set")) of the backup \(answer.missing == 1 ? "is" : "are") "
-          + "damaged and missing here. waymark status shows what is requested from peers.", .careful)
+          + "damaged and missing here. \(rendering.words(.waymark("status"))) shows what is requested from peers.",
+        .careful)
     }
     if answer.missingFiles > 0 {
       rendering.notes.paragraph(

@@ -19,13 +19,18 @@ private enum ServingEnd {
 }
 
 /// The arguments of `run`.
-private struct RunArguments: Decodable {
+struct RunArguments: Decodable {
   let logFormat: String?
   let listen: String?
   let peer: [String]?
   let noDiscovery: Bool?
   let followSync: Bool?
   let page: String?
+
+  /// Whether the node looks for its peers on the local networks: unless the flag or the configuration turns that off.
+  func discovers(_ configuration: Configuration) -> Bool {
+    noDiscovery != true && configuration.discovery
+  }
 }
 
 /// `run`: the command that makes this process the node.
@@ -70,11 +75,11 @@ extension CommandRun {
       let configuration = try Configuration(home: home)
       let listen = asked.listen ?? configuration.listen ?? defaultListen
       let peers = asked.peer ?? configuration.peers
-      let discovers = asked.noDiscovery != true && configuration.discovery
       if asked.followSync == true || configuration.followSync {
         await node.followSyncInvitations()
       }
-      let address = try await node.serve(listen: listen, peers: peers, discovers: discovers)
+      let address = try await node.serve(
+        listen: listen, peers: peers, discovers: asked.discovers(configuration))
       try await node.serveControl()
       var page: String?
       if let place = asked.page { page = try await node.servePage(at: place) }

@@ -342,7 +342,7 @@ extension Invite: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard let joined = answer.joined else { return }
-    rendering.notes.line("\(printable(joined.name)) has joined. Next: waymark run")
+    rendering.notes.paragraph("\(printable(joined.name)) has joined. Next: \(waymark: "run")")
   }
 }
 

@@ -40,7 +40,9 @@ extension EraseRecords: TypedConfirmationCommand {
     flag: "--older-than", placeholder: "AGE", summary: "only what was deleted at least this long ago: 30d",
     type: .duration)
 
-  func render(_ answer: EraseSummary, into rendering: inout Rendering) { rendering.erase(answer) }
+  func render(_ answer: EraseSummary, into rendering: inout Rendering) {
+    rendering.erase(answer, isOld: olderThanMilliseconds != nil)
+  }
 }
 
 extension EmptyTrash: TypedConfirmationCommand {
@@ -56,7 +58,9 @@ extension EmptyTrash: TypedConfirmationCommand {
       """,
     exampleArguments: "--older-than 30d --preview")
 
-  func render(_ answer: EraseSummary, into rendering: inout Rendering) { rendering.erase(answer) }
+  func render(_ answer: EraseSummary, into rendering: inout Rendering) {
+    rendering.erase(answer, isOld: olderThanMilliseconds != nil)
+  }
 }
 
 extension TypedConfirmationCommand where Answer == EraseSummary {
@@ -94,8 +98,10 @@ extension ListTrash: TerminalCommand {
 }
 
 extension Rendering {
-  fileprivate mutating func erase(_ summary: EraseSummary) {
-    guard !summary.records.isEmpty else { return notes.paragraph("The trash is empty.") }
+  fileprivate mutating func erase(_ summary: EraseSummary, isOld: Bool) {
+    guard !summary.records.isEmpty else {
+      return notes.paragraph(isOld ? "Nothing in the trash is that old." : "The trash is empty.")
+    }
     table(summary)
     if let field = summary.field {
       data.paragraph(

@@ -36,7 +36,10 @@ extension ShowHistory: TerminalCommand {
     } else {
       rendering.operations(answer.operations)
     }
-    if answer.hasMore { rendering.notes.paragraph("There are more: \(waymark: "history --limit N")") }
+    if answer.hasMore {
+      let subject = record.map { " " + shellWord($0) } ?? ""
+      rendering.notes.paragraph("There are more: \(waymark: "history\(subject) --limit N")")
+    }
   }
 }
 

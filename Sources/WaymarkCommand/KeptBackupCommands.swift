@@ -40,7 +40,7 @@ struct ListBackups: TerminalCommand {
         .init(item.isAutomatic ? "waymark" : "you"),
         .init(
           item.restorable.map { String($0.dropFirst(answer.folder.count + 1)) }
-            ?? "\(item.name) (only the replaced files)"),
+            ?? "\(item.name) (\(item.isFolder ? "only the replaced files" : "not a readable backup"))"),
       ])
     }
     rendering.data.table(table)

@@ -334,7 +334,8 @@ struct IssueFromPurchase: TerminalCommand {
       .init(
         flag: "--circle", placeholder: "ID", summary: "the circle of the purchase; default this home's"),
       .init(
-        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
+        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path,
+        dash: .standardOutput),
     ],
     details: """
       For circles with devices whose build can't verify purchases. Needs a build with the trait AppStore. The

@@ -177,7 +177,7 @@ extension ShowTimeline: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     // A program gets the items only.
-    let zones = Set(answer.items.map(\.startZone))
+    let zones = Set(answer.items.flatMap { $0.end == nil ? [$0.startZone] : [$0.startZone, $0.endZone] })
     let zone = zones.count == 1 ? zones.first.flatMap(\.self) : nil
     if !rendering.data.isPiped {
       let note = zone.map { "  times in \(printable($0))" } ?? ""
@@ -193,11 +193,17 @@ extension ShowTimeline: TerminalCommand {
     for item in answer.items {
       table.rows.append(
         [.init(minute(item.start))] + (showsZones ? [.init(item.startZone ?? "")] : []) + [
-          .init(rendering.endText(item.end, start: item.start)), .init(item.kind),
+          .init(rendering.endText(item.end, start: item.start) + otherZone(item)), .init(item.kind),
           .init(item.name ?? "", .strong), .init(item.cost?.description ?? ""),
         ])
     }
     rendering.data.table(table)
+  }
+
+  /// The zone of the end after a space, if it is not that of the start, as that of a flight.
+  private func otherZone(_ item: Item) -> String {
+    guard let zone = item.endZone, zone != item.startZone else { return "" }
+    return " " + zone
   }
 }
 

@@ -233,7 +233,7 @@ struct ShowService: TerminalCommand {
     var pairs = [("file", printable(file)), ("home", printable(answer.home)), ("log", answer.log)]
     if let text = answer.text, !text.isEmpty { pairs.insert(("status", printable(text)), at: 0) }
     rendering.data.pairs(pairs)
-    if active != "active" { rendering.notes.paragraph("Next: \(answer.next)") }
+    if active != "active" { rendering.notes.next(answer.next) }
   }
 }
 

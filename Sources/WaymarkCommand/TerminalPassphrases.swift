@@ -37,13 +37,25 @@ final class TerminalPassphrases: Sendable {
       if let known { return known }
     }
     if let file { return attempt == 0 ? keep(try Passphrase(file: file, isNew: false)) : nil }
-    let asked = state.withLock { state in
-      state.asked += 1
-      return state.asked
+    while terminal.canAsk, let asked = nextAttempt() {
+      if asked > 1 { terminal.note("Wrong passphrase. Try again.") }
+      do {
+        return keep(try terminal.passphrase("Passphrase of \(printable(path)): "))
+      } catch let error as WaymarkError where error.reason == .badPassphrase {
+        // Too short or too long, so it opens no key.
+      }
     }
-    guard terminal.canAsk, asked <= Self.attemptsMax else { return nil }
-    if asked > 1 { terminal.note("Wrong passphrase. Try again.") }
-    return keep(try terminal.passphrase("Passphrase of \(printable(path)): "))
+    guard attempt == 0, terminal.canAsk else { return nil }
+    // No attempt could be tried on the key.
+    throw WaymarkError.home(.wrongPassphrase, "Wrong passphrase for \(path).", next: "try again")
+  }
+
+  /// The number of the next attempt with the present file; nil if there is none left.
+  private func nextAttempt() -> Int? {
+    state.withLock { state in
+      state.asked += 1
+      return state.asked <= Self.attemptsMax ? state.asked : nil
+    }
   }
 
   private func keep(_ passphrase: Passphrase) -> Passphrase {

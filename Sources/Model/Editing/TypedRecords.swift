@@ -354,7 +354,9 @@ package struct TypedRecords {
     let editing = RecordEditing(
       store: store, kind: Kind.profile, held: held, now: now, ownZone: zone)
     var changed = try editing.changes(pairs)
-    if let picture, picture != held[ProfileWrite.avatar] { changed.append((ProfileWrite.avatar, picture)) }
+    if let picture, !isSame(picture, held[ProfileWrite.avatar]) {
+      changed.append((ProfileWrite.avatar, picture))
+    }
     guard !changed.isEmpty else { return (nil, PreparedChange(verb: "profile.set", entries: [])) }
     let write = ProfileWrite(
       held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0, changed: changed, now: now)
@@ -371,7 +373,8 @@ package struct TypedRecords {
     guard let index = pairs.firstIndex(where: { $0.name == "avatar" }) else { return nil }
     let path = pairs.remove(at: index).value
     if path.isEmpty { return .null }
-    let size = files[path]?.byteCount ?? Int(clamping: Files.size(path) ?? 0)
+    // Before the file is read, its size here is 0, and only that on the disk is known.
+    let size = max(files[path]?.byteCount ?? 0, Int(clamping: Files.size(path) ?? 0))
     guard size <= Limits.attachmentBytesMax else {
       throw Files.tooLarge(path, "picture", Limits.attachmentBytesMax)
     }

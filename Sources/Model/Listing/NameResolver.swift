@@ -106,7 +106,6 @@ package struct NameResolver {
     var query = RecordQuery(kind.number)
     query.idDigits = digits
     query.visibleOnly = scope == .visible
-    if scope == .visible { query.limit = Self.candidatesMax + 1 }
     return try store.records(query).filter(scope.holds)
   }
 

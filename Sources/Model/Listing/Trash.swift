@@ -122,9 +122,9 @@ extension Store {
   /// is none.
   func deletion(hiding record: RecordRow) throws -> Deletion? {
     var next: RecordRow? = record
-    // Parents can be nested: an attachment belongs to an item, which belongs to a trip.
-    for _ in 0..<4 {
-      guard let record = next else { return nil }
+    // Parents can be nested: an attachment belongs to an item, which belongs to a trip. Each belongs to another kind
+    // than its parent, so there is no cycle.
+    while let record = next {
       if record.life == false {
         return try lifeAuthor(of: record).map { Deletion(record: record.key, author: $0) }
       }

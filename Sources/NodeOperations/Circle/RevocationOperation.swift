@@ -35,14 +35,14 @@ package struct RevocationOperation {
         next: .waymark(plan.command(request) + " --yes"), candidates: plan.lines)
     }
     try core.add(plan.targets.map(\.statement))
+    core.replicator.deleteDiscarded(now: core.loop.time)
+    core.connections.handle(.timer(.dial))
     for target in plan.targets {
       guard core.circle.evaluation.revocations[target.member.device] != nil else {
         throw WaymarkError.noRoom(target)
       }
       core.logger.warning("circle", "revoked \(target.member.name)")
     }
-    core.replicator.deleteDiscarded(now: core.loop.time)
-    core.connections.handle(.timer(.dial))
     return plan.summary(isPreview: request.isPreview, isDone: true, core.connections.revocationStatus)
   }
 }

@@ -43,9 +43,9 @@ public struct RestampSummary: Hashable, Sendable, Codable {
   public let newest: Date?
   /// The time by this device's clock.
   public let now: Date
-  /// The incarnation under which the change sets were re-signed; nil if nothing was done.
+  /// The incarnation under which the change sets were re-signed; nil if none were.
   public let incarnation: String?
-  /// The path of the backup taken beforehand; nil if nothing was done.
+  /// The path of the backup taken beforehand; nil if none was taken.
   public let backup: String?
 
   private enum CodingKeys: String, CodingKey {
@@ -76,23 +76,27 @@ package struct Restamper {
     let ended = try clock.logsAhead()
     let count = try node.store.countBehind(ended)
     let newest = node.store.newestClock(of: node.identity.device).milliseconds
-    func summary(backup: String? = nil, _ incarnation: String? = nil) -> RestampSummary {
+    func summary(_ changeSets: Int, _ newest: Moment, _ incarnation: String? = nil, backup: String? = nil)
+      -> RestampSummary
+    {
       RestampSummary(
-        isPreview: isPreview, changeSets: count,
-        newest: ended.isEmpty ? nil : Date(milliseconds: newest), now: Date(milliseconds: now),
-        incarnation: incarnation, backup: backup)
+        isPreview: isPreview, changeSets: changeSets,
+        newest: changeSets == 0 ? nil : Date(milliseconds: newest),
+        now: Date(milliseconds: now), incarnation: incarnation, backup: backup)
     }
-    if ended.isEmpty { return summary() }
+    if ended.isEmpty { return summary(0, newest) }
     if case .disputed(let other) = clock.verdict { throw WaymarkError.wallDisputed(now, other) }
-    if isPreview { return summary() }
+    if isPreview { return summary(count, newest) }
     guard isConfirmed else { throw WaymarkError.restampNeedsYes(count, newest: newest, now: now) }
     let backup = try await node.backUp(before: "restamp")
     try node.checkOpen()
     // Find the logs again: sets written during the backup are dated ahead too, and another call may have been faster.
     let left = try node.inspection().clockAgreement.logsAhead()
-    guard !left.isEmpty else { return summary(backup: backup) }
+    guard !left.isEmpty else { return summary(0, newest, backup: backup) }
+    let restamped = try node.store.countBehind(left)
+    let newestLeft = node.store.newestClock(of: node.identity.device).milliseconds
     try reauthor(left, on: node)
-    return summary(backup: backup, node.replicator.incarnation.description)
+    return summary(restamped, newestLeft, node.replicator.incarnation.description, backup: backup)
   }
 
   /// Cuts our own logs after their last set with a good date, and re-authors the later sets under a new incarnation.

@@ -30,7 +30,7 @@ struct OverridePreview {
   /// reverted.
   var notAsked: [Member] = []
   private(set) var changes: [RecordKey: Change] = [:]
-  /// The records that only another device has, so that this device can't tell whether they belong to the trip.
+  /// The records that only another device has and that may belong to the trip, which this device can't tell.
   private(set) var unknown: Set<RecordKey> = []
   var turnsSyncOn = false
   private let schema: Schema
@@ -65,7 +65,9 @@ struct OverridePreview {
       if try scope.trip.map({ try store.isUnder($0, key) }) ?? true {
         // If the record would change in different ways on several peers, the first peer's change is shown.
         if changes[key] == nil { changes[key] = change }
-      } else if store.schema.kind(key.kind)?.parent != nil, try store.record(key) == nil {
+      } else if let trip = scope.trip, store.schema.canBelong(key.kind, to: trip.kind),
+        try store.record(key) == nil
+      {
         unknown.insert(key)
       }
     }
@@ -148,5 +150,12 @@ extension OverrideSummary.Total {
     self.init(
       added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, deleted: counts[.deleted] ?? 0,
       restored: counts[.restored] ?? 0)
+  }
+}
+
+extension Schema {
+  /// Returns whether records of a kind can belong to records of another kind, directly or through others.
+  fileprivate func canBelong(_ kind: KindNumber, to ancestor: KindNumber) -> Bool {
+    self.kind(kind)?.parentKinds.contains { $0 == ancestor || canBelong($0, to: ancestor) } ?? false
   }
 }

@@ -131,7 +131,7 @@ package struct WithdrawalOperation {
       try keep(
         Withdrawal(
           circle: core.circle.id, signer: signer, entitlements: some.map(\.id),
-          issued: core.wall()), by: key)
+          issued: core.wall()), by: key, done: part)
     }
     for entitlement in entitlements { core.logger.info("premium", "removed entitlement \(entitlement.id)") }
   }
@@ -154,13 +154,17 @@ package struct WithdrawalOperation {
   }
 
   /// Adds a withdrawal to the circle, which keeps only a limited number of each signer's statements.
-  private func keep(_ body: Withdrawal, by key: SigningKey) throws {
+  ///
+  /// - Parameter done: the number of entitlements that earlier statements of the same call have withdrawn.
+  private func keep(_ body: Withdrawal, by key: SigningKey, done: Int = 0) throws {
     let statement = try Statement(signing: body, with: key)
     try core.add([statement])
     guard core.circle.statement(statement.id) != nil else {
       throw WaymarkError.failed(
         .tooManyStatements,
-        "This circle has no room for another statement by this key. Nothing was withdrawn.",
+        done == 0
+          ? "This circle has no room for another statement by this key. Nothing was withdrawn."
+          : "This circle has no room for another statement by this key. Only \(done) entitlements were removed.",
         next: .waymark("premium show"))
     }
   }

@@ -32,7 +32,9 @@ package struct ClockAgreement {
     let skews = sessions.filter { !$0.isClosing }.compactMap(\.clockSkew).sorted()
     if !skews.isEmpty {
       let agreeing = skews.count { abs($0) <= Limits.clockDriftMilliseconds }
-      return 2 * agreeing > skews.count ? .confirmed : .disputed(now + skews[skews.count / 2])
+      if 2 * agreeing > skews.count { return .confirmed }
+      let differing = skews.filter { abs($0) > Limits.clockDriftMilliseconds }
+      return .disputed(now + differing[differing.count / 2])
     }
     let newest = store.newestClock(otherThan: device).milliseconds
     return newest > now + Limits.clockDriftMilliseconds ? .disputed(newest) : .unknown

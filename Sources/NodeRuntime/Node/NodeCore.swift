@@ -223,6 +223,7 @@ package final class NodeCore {
   /// - Throws: `WaymarkError` with the code `busy` after three such attempts.
   package func inSlices<Result>(_ body: (Pace) async throws -> Result) async throws -> Result {
     for _ in 0..<3 {
+      try checkOpen()
       let (removals, openings) = (store.removals, openings)
       let pace = Pace(steady: clock.steady) {
         try self.checkOpen()

@@ -178,7 +178,7 @@ extension Rendering {
     for notice in status.notices {
       lines.append(
         (
-          sentence(printable(notice.text)) + intended(notice) + following(notice.next),
+          opening(notice, status.peers) + intended(notice) + following(notice.next),
           notice.reason.severity == .error ? .bad : .careful
         ))
     }
@@ -200,6 +200,13 @@ extension Rendering {
   }
 
   private func following(_ next: Step?) -> String { next.map { ": \(words($0))" } ?? "." }
+
+  /// A notice as a sentence. The name of a device at its beginning stays as it is.
+  private func opening(_ notice: NodeStatus.Notice, _ peers: [Peer]) -> String {
+    let text = printable(notice.text)
+    let name = peers.first { $0.device == notice.device }?.name
+    return name.map { text.hasPrefix(printable($0)) } == true ? text : sentence(text)
+  }
 
   private func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 }

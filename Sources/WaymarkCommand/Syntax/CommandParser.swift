@@ -73,6 +73,7 @@ struct CommandParser {
   /// to know the command.
   private func tokens(_ arguments: [String]) throws -> Tokens {
     var tokens = Tokens()
+    var asksVersion = false
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       if argument == "--" {
@@ -85,8 +86,8 @@ struct CommandParser {
         continue
       }
       if argument == "--version" {
-        tokens.operands = ["version"]
-        return tokens
+        asksVersion = true
+        continue
       }
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let flag = argument == "-h" ? "--help" : String(parts[0])
@@ -103,6 +104,7 @@ struct CommandParser {
       }
       tokens.options.append(Option(flag: flag, value: value))
     }
+    if asksVersion { tokens.operands = ["version"] }
     return tokens
   }
 

@@ -14,7 +14,7 @@ extension TestCircle {
   ///
   /// - Parameter duration: the maximum time by which to advance the clock.
   /// - Throws: ``TestSetupError``, which names what is missing, if the devices have not settled within `duration` of
-  ///   virtual time or 30 seconds of real time.
+  ///   virtual time or 120 seconds of real time.
   public func settle(atMost duration: Duration = .seconds(600)) async throws {
     let limit = WaitLimit()
     let end = clock.passed + duration.wholeMilliseconds
@@ -44,7 +44,7 @@ extension TestCircle {
   ///   - duration: the maximum time by which to advance the clock.
   ///   - body: the operation, which must not advance the clock itself.
   /// - Returns: the result of `body`.
-  /// - Throws: any error that `body` throws; ``TestSetupError`` if `body` takes more than 30 seconds of real time.
+  /// - Throws: any error that `body` throws; ``TestSetupError`` if `body` takes more than 120 seconds of real time.
   public func during<Outcome: Sendable>(
     atMost duration: Duration = .seconds(600), _ body: @escaping @Sendable () async throws -> Outcome
   ) async throws -> Outcome {

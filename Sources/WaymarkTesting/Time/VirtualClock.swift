@@ -248,7 +248,7 @@ struct WaitLimit: CustomStringConvertible {
   private let seconds: Double
   let end: DispatchTime
 
-  init(seconds: Double = 30) {
+  init(seconds: Double = 120) {
     self.seconds = seconds
     end = .now() + seconds
   }

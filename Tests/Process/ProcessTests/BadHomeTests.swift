@@ -33,6 +33,7 @@ import Wire
     let cut = try await alice.run(
       ["init", "--name", "alice"], under: ["/bin/sh", "-c", "ulimit -f 16; exec \"$@\"", "sh"])
     #expect(cut.code != 0)
+    expectPlainWords(cut.errors, ["disk", "full"], "init without room")
     try await alice.text("init", "--name", "alice")
     #expect(try await alice.json("status")["name"] == "alice")
   }

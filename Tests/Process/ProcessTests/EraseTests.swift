@@ -279,35 +279,6 @@ import Testing
 
   // MARK: Typing a name
 
-  /// Starts a command on a pseudo-terminal, types a line when it asks for one, and exits as the command does.
-  private static let typing = """
-    import os, pty, sys
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(sys.argv[2], sys.argv[2:])
-    said, isAnswered = b"", False
-    while True:
-        try:
-            chunk = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not chunk:
-            break
-        said += chunk
-        if not isAnswered and b"To confirm, type" in said and said.rstrip().endswith(b":"):
-            isAnswered = True
-            os.write(terminal, sys.argv[1].encode() + b"\\n")
-    sys.stdout.buffer.write(said)
-    sys.stdout.flush()
-    sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-    """
-
-  private func erase(_ name: String, typing answer: String, on device: Device) async throws -> Outcome {
-    try await device.run(
-      ["erase", name], environment: ["TERM": "xterm"],
-      under: ["/usr/bin/python3", "-c", Self.typing, answer])
-  }
-
   @Test func `a person confirms an erase by typing the name of the record`() async throws {
     let stage = try Stage()
     defer { stage.end() }
@@ -315,12 +286,12 @@ import Testing
     try await alice.text("init", "--name", "alice")
     try await alice.text("trip", "add", "name=Rome")
     for wrong in ["yes", "rome", "Romee", ""] {
-      let refused = try await erase("Rome", typing: wrong, on: alice)
+      let refused = try await alice.run(["erase", "Rome"], typing: wrong)
       let said = refused.output.replacing("\r\n", with: " ")
       #expect(refused.code != 0 && said.contains("type Rome"), "\(wrong): \(refused)")
       #expect(try await alice.json("trip", "list")["trips"]?.array?.count == 1)
     }
-    let erased = try await erase("Rome", typing: "Rome", on: alice)
+    let erased = try await alice.run(["erase", "Rome"], typing: "Rome")
     #expect(erased.code == 0, "\(erased)")
     #expect(try await alice.json("trip", "list")["trips"] == [])
     #expect(try await alice.json("trash", "list")["items"] == [])

@@ -186,6 +186,16 @@ struct ListRenderingTests {
             "start": "2026-05-04T12:00:00Z", "startZone": "Europe/Rome", "end": "2026-05-04T20:30:00Z",
             "endZone": "America/New_York",
           ],
+          [
+            "kind": "transportation", "id": "01A219BC-462C-788F-AA31-43B18E0B2D0A", "name": "AZ 9",
+            "start": "2026-05-03T20:00:00Z", "startZone": "Europe/Rome", "end": "2026-05-05T02:00:00Z",
+            "endZone": "America/New_York",
+          ],
+          [
+            "kind": "transportation", "id": "01A219BC-462C-788F-AA31-43B18E0B2D0B", "name": "AZ 7",
+            "start": "2026-05-04T16:00:00Z", "startZone": "Europe/Rome", "end": "2026-05-04T18:00:00Z",
+            "endZone": "Asia/Tokyo",
+          ],
         ],
       ],
     ]
@@ -198,6 +208,9 @@ struct ListRenderingTests {
     #expect(lines.contains("  10:00–12:30  activity        Forum  Europe/Rome"))
     // Each time as the clocks show it there.
     #expect(lines.contains("  14:00–16:30  transportation  AZ 8   Europe/Rome"))
+    // Whether it ends today follows from the clocks where it ends.
+    #expect(lines.contains("  until 22:00  transportation  AZ 9   Europe/Rome"))
+    #expect(lines.contains("  from 18:00   transportation  AZ 7   Europe/Rome"))
   }
 
   @Test func `finding nothing is a sentence and exit code 1`() throws {

@@ -95,6 +95,7 @@ struct ParserTests {
     #expect(try parse("trip", "--help").arguments["topic"] == ["trip"])
     #expect(try parse("-h").words == ["help"])
     #expect(try parse("--version").words == ["version"])
+    #expect(try parse("--version", "--json").options.json == true)
   }
 
   @Test(arguments: [

@@ -27,15 +27,7 @@ import Wire
   /// Alice keeps files that are asked for. She has one, and Bob has said that he has it and keeps all files.
   init() throws {
     let family = try Family(founder: "alice")
-    store = try Store.inMemory()
-    let statements = [family.genesis, try family.certificate(for: "bob")]
-    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
-    try store.setMeta(MetaKey.incarnation, Bytes16(1, 1).bytes)
-    replicator = try Replicator(
-      store: store, circle: try Circle(store: store), signing: Family.key("alice"), preference: false,
-      localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
-    replicator.shell = shell
-    replicator.handle(.started, now: start)
+    (store, replicator) = try startedAlice(in: family, with: ["bob"], shell, at: start)
     let value = try store.keep([UInt8](repeating: 7, count: 100_000))
     file = try #require(FileReference(value))
     let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(1, 1)))

@@ -168,6 +168,33 @@ struct CalendarTests {
     #expect(plan.drafts(Kind.transportation).count == 1 && plan.drafts(Kind.activity).count == 1)
     #expect(plan.warnings.contains { $0.contains("no counterpart") })
   }
+
+  @Test func `an item of TripIt without a link belongs to the trip on whose days it begins`() throws {
+    func trip(_ number: Int, _ first: Int, _ end: Int) -> String {
+      "BEGIN:VEVENT\nUID:t\(number)@tripit.com\nDTSTART;VALUE=DATE:202605\(first)\n"
+        + "DTEND;VALUE=DATE:202605\(end)\nSUMMARY:Trip \(number)\n"
+        + "DESCRIPTION:http://t/trip/show/id/\(number)\nEND:VEVENT\n"
+    }
+    func item(_ time: String) -> String {
+      "BEGIN:VEVENT\nUID:item-\(time)@tripit.com\nDTSTART:202605\(time)\nSUMMARY:\(time)\n"
+        + "DESCRIPTION:[Activity] Walk\nEND:VEVENT\n"
+    }
+    // One trip follows the other, and a third begins after a day at home. An item of the day after the last one may be
+    // an evening west of Greenwich.
+    let plan = try plan(
+      trip(1, 13, 16) + trip(2, 16, 18) + trip(3, 19, 21)
+        + ["15T230000Z", "16T000000Z", "16T120000Z", "18T020000Z", "21T030000Z"].map(item).joined())
+    let trips = Dictionary(
+      uniqueKeysWithValues: plan.drafts(Kind.trip).map { (Value.bytes($0.id.bytes), $0.text("name")) })
+    let found = plan.drafts(Kind.activity).map {
+      "\($0.text("name") ?? "") \(trips[$0.held("trip")].flatMap { $0 } ?? "")"
+    }
+    #expect(
+      found.sorted() == [
+        "15T230000Z Trip 1", "16T000000Z Trip 2", "16T120000Z Trip 2", "18T020000Z Trip 2",
+        "21T030000Z Trip 3",
+      ])
+  }
 }
 
 extension RecordDraft {

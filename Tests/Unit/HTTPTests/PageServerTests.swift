@@ -233,7 +233,7 @@ import Wire
     }
   }
 
-  @Test func `nothing is watched once the last page is closed`() async throws {
+  @Test func `nothing is watched once the last page is closed, until another one is opened`() async throws {
     try await serving { server, content in
       let browser = try await Browser(server)
       do {
@@ -243,6 +243,11 @@ import Wire
       }
       let isQuiet = await holds { content.watchers == 0 }
       #expect(isQuiet)
+      // A page that is opened afterwards is told of changes again.
+      let page = try await browser.open()
+      _ = await page.read(seconds: 1)
+      content.set(7)
+      #expect(await page.read(seconds: 1).0.contains("event: changed"))
     }
   }
 

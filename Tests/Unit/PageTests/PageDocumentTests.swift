@@ -12,19 +12,6 @@ import WaymarkTesting
 @Suite struct PageDocumentTests {
   private let rome = TimeZone(identifier: "Europe/Rome") ?? .gmt
 
-  private func day(_ text: String) -> Day { Day(text) ?? Day(.distantPast, in: .gmt) }
-
-  /// A node on the evening of a day, in UTC.
-  private func node(on text: String = "2026-05-10") async throws -> Node {
-    let clock = VirtualClock()
-    let node = try Node.inMemory(name: "alice", clock: clock)
-    try await clock.advance(to: day(text).noon(in: .gmt))
-    var profile = try await node.profile()
-    profile.displayZone = .custom("Etc/UTC")
-    _ = try await node.save(profile)
-    return node
-  }
-
   private func page(of habit: Habit, on node: Node) async throws -> HabitPage {
     try #require(try await node.pageDocument().habits.first { $0.id == habit.id })
   }

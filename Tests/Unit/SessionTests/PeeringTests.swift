@@ -13,6 +13,8 @@ import Wire
     private let remote: TransportKey
     private let introduction: [UInt8]
     var now: Moment = 0
+    /// When the newest dial timer fires.
+    private(set) var dialsAt: Moment = 0
 
     init() throws {
       let world = try World(["alice", "bob"])
@@ -42,7 +44,9 @@ import Wire
         return ["\(message.isGoodbye ? "goodbye" : "message") \(link.rawValue)"]
       case .close(let link): return ["close \(link.rawValue)"]
       case .closeAtOnce(let link): return ["close \(link.rawValue) at once"]
-      case .schedule(.dial, _): return []
+      case .schedule(.dial, let wait):
+        dialsAt = now + wait
+        return []
       case .schedule(.introduce(let link), let wait): return ["hold \(link.rawValue) for \(wait)"]
       case .report(.penalised): return ["penalised"]
       }
@@ -183,6 +187,25 @@ import Wire
     _ = alice.incoming(1)
     #expect(alice.after(.closing(LinkID(1), .misbehaved("it did"))) == ["penalised", "close 1"])
     #expect(alice.isPenalised)
+  }
+
+  @Test func `a lost peer is dialled again soon, however long the wait for another address is`() throws {
+    let alice = try Alice()
+    _ = alice.dial(1)
+    alice.showBob(1)
+    let dead = "192.0.2.9:7433"
+    var dialled = alice.after(.addressGiven(dead))
+    for _ in 0..<200 where alice.dialsAt - alice.now <= 60_000 {
+      if dialled == ["dial \(dead)"] { _ = alice.after(.dialFailed(dead, .timeout)) }
+      guard alice.dialsAt - alice.now <= 60_000 else { break }
+      alice.now = max(alice.now + 1, alice.dialsAt)
+      dialled = alice.after(.timer(.dial))
+    }
+    #expect(alice.dialsAt - alice.now > 60_000)
+    #expect(alice.end(1, .lost) == [])
+    #expect(alice.dialsAt - alice.now <= 10_000)
+    alice.now = alice.dialsAt
+    #expect(alice.after(.timer(.dial)) == ["dial \(address)"])
   }
 
   @Test func `a device that waits to be admitted dials no peer`() throws {

@@ -40,8 +40,9 @@ final class Recorder: Sendable {
   var drainedCalls: Int { state.withLock { $0.drainedCalls } }
   var ends: [LinkEnd] { state.withLock { $0.ends } }
 
-  func take() {
-    guard let link else { return }
+  /// Empties the inbox of a link, or else of the one that opened last.
+  func take(_ of: TestLink? = nil) {
+    guard let link = of ?? link else { return }
     let taken = link.takeInbox()
     state.withLock { $0.messages += taken }
   }
@@ -58,7 +59,7 @@ final class Recorder: Sendable {
       },
       received: { link in
         self.state.withLock { $0.receivedCalls += 1 }
-        if self.takes { self.take() }
+        if self.takes { self.take(link) }
       },
       drained: { _ in self.state.withLock { $0.drainedCalls += 1 } },
       closed: { link, end in

@@ -184,7 +184,7 @@ struct TypedValueTests {
     #expect(refused.reason == .largeUndo && refused.exitCode == ExitCode.needsYes)
     #expect(
       refused.message.description.contains("101 records")
-        && refused.message.description.contains("trip deleted"),
+        && refused.message.description.contains("101 trips deleted"),
       "\(refused.message)")
     let done = try await alice.run("undo", ["operation": .string(operation), "agreed": true])
     #expect(done["undo"]?.isNull == false)

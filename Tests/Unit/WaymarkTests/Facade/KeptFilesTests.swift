@@ -156,6 +156,37 @@ struct KeptFilesTests {
     await circle.close()
   }
 
+  @Test func `of two waits for a file one can be cancelled, and the other goes on`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    try await circle["bob"].setFileKeepPolicy(.onDemand)
+    let file = try await attach(100_000, on: "alice", circle)
+    try await eventually("bob has the record", circle) {
+      (try? await circle["bob"].fileState(of: file)) != nil
+    }
+    await circle.disconnect("alice", "bob")
+    let bob = circle["bob"]
+    let begun = Heard<Int>()
+    func fetching(_ number: Int) -> Task<FileState?, any Error> {
+      Task {
+        var last: FileState?
+        for try await state in bob.fetch(file) {
+          begun.note(number)
+          last = state
+        }
+        return last
+      }
+    }
+    let (cancelled, other) = (fetching(1), fetching(2))
+    try await eventually("both wait", circle, seconds: 5) { Set(begun.all) == [1, 2] }
+    cancelled.cancel()
+    _ = await cancelled.result
+    try await circle.clock.quiet()
+    #expect(await bob.withCore { $0.replica.wantedFiles.count == 1 })
+    await circle.connect("alice", "bob")
+    #expect(try await whileTimePasses(circle) { try await other.value } == .here)
+    await circle.close()
+  }
+
   @Test func `status counts the files that no other device has said it holds`() async throws {
     let circle = try await TestCircle("alice", "bob")
     await circle.disconnect("alice", "bob")

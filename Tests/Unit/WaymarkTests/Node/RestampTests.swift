@@ -56,8 +56,10 @@ struct RestampTests {
     let (alice, _) = try await aloneAhead()
     async let one = alice.run("restamp", ["yes": true])
     async let other = alice.run("restamp", ["yes": true])
-    let incarnations = try await [one, other].compactMap { $0["incarnation"]?.string }
+    let both = try await [one, other]
+    let incarnations = both.compactMap { $0["incarnation"]?.string }
     #expect(incarnations.count == 1)
+    #expect(Set(both.map { $0["changeSets"] }) == [0, 7])
     #expect(try await alice.run("status")["incarnation"]?.string == incarnations.first)
     await alice.close()
   }

@@ -8,7 +8,7 @@ import WaymarkCare
 
 /// Waits until something is done; otherwise fails with a description of it after a timeout.
 func within<Value: Sendable>(
-  seconds: Int = 60, _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
+  seconds: Int = 180, _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
   // Not a group, which would also wait for tasks that ignore cancellation.
@@ -50,7 +50,7 @@ func wait<Value>(
 func eventually(
   _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () async throws -> Bool
 ) async throws {
-  let deadline = ContinuousClock.now + .seconds(60)
+  let deadline = ContinuousClock.now + .seconds(180)
   while try await !holds() {
     guard ContinuousClock.now < deadline else {
       Issue.record("timed out waiting until \(what)", sourceLocation: sourceLocation)

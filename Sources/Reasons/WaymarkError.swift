@@ -131,6 +131,11 @@ extension WaymarkError {
       next: next)
   }
 
+  /// A passphrase that does not open the key file at a path.
+  package static func wrongPassphrase(_ path: String) -> WaymarkError {
+    home(.wrongPassphrase, "Wrong passphrase for \(path).", next: "try again; \(waymark: "help keys")")
+  }
+
   package static func needsYes(_ message: LocalizableText, next: Step) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.needsYes, code: .needsYes, message: message, next: next)
   }

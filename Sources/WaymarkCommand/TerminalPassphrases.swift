@@ -47,7 +47,7 @@ final class TerminalPassphrases: Sendable {
     }
     guard attempt == 0, terminal.canAsk else { return nil }
     // No attempt could be tried on the key.
-    throw WaymarkError.home(.wrongPassphrase, "Wrong passphrase for \(path).", next: "try again")
+    throw WaymarkError.wrongPassphrase(path)
   }
 
   /// The number of the next attempt with the present file; nil if there is none left.

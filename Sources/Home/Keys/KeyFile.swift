@@ -66,9 +66,7 @@ package enum KeyFile {
       }
       attempt += 1
     }
-    guard attempt == 0 else {
-      throw WaymarkError.home(.wrongPassphrase, "Wrong passphrase for \(path).", next: "try again")
-    }
+    guard attempt == 0 else { throw WaymarkError.wrongPassphrase(path) }
     throw WaymarkError.home(
       .passphraseNeeded,
       "The key file \(path) is sealed with a passphrase, and there is no terminal to ask for the passphrase.",

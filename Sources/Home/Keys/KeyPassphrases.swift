@@ -69,10 +69,7 @@ package struct KeyPassphrases: Sendable {
     for (file, (key, trouble)) in zip(files, held) {
       // An interrupted attempt may already have sealed the file with the new passphrase.
       guard let key = key ?? (try? open(file, .first(passphrase, then: .none))) else {
-        throw trouble
-          ?? WaymarkError.home(
-            .wrongPassphrase, "Wrong passphrase for \(file).",
-            next: "try again; \(waymark: "help keys")")
+        throw trouble ?? WaymarkError.wrongPassphrase(file)
       }
       keys.append(key)
     }

@@ -192,10 +192,12 @@ extension Kind {
     return number == KindNumbers.leg && name?.isEmpty != false ? route(of: record) : name
   }
 
-  /// Returns the places of a leg, for one without a service number: `Rome – Milan`.
+  /// Returns the places of a leg, for one without a service number: `Rome – Milan`, or one of them if the other is
+  /// not known.
   private func route(of leg: RecordRow) -> String? {
     let places = ["departureLocationName", "arrivalLocationName"].compactMap { leg.text(number($0)) }
-    return places.contains { !$0.isEmpty } ? places.joined(separator: " – ") : nil
+      .filter { !$0.isEmpty }
+    return places.isEmpty ? nil : places.joined(separator: " – ")
   }
 }
 

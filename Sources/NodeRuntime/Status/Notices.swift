@@ -156,8 +156,8 @@ extension NodeStatus.Notice {
   /// Returns twice a quota, as it is typed.
   static func suggestedSize(_ quota: UInt64) -> String {
     let twice = min(quota &* 2, Limits.quotaBytesMax)
-    let isWhole = twice >= 1_024 && !sizeText(twice).contains(".")
-    return isWhole ? sizeText(twice).filter { $0 != " " } : "\(twice)"
+    let size = sizeText(twice)
+    return twice >= 1_024 && !size.contains(".") ? size.filter { $0 != " " } : "\(twice)"
   }
 }
 

@@ -277,26 +277,6 @@ import Testing
     #expect(Self.files(in: alice.home, with: secret) == [])
   }
 
-  // MARK: Typing a name
-
-  @Test func `a person confirms an erase by typing the name of the record`() async throws {
-    let stage = try Stage()
-    defer { stage.end() }
-    let alice = Device("alice", on: stage)
-    try await alice.text("init", "--name", "alice")
-    try await alice.text("trip", "add", "name=Rome")
-    for wrong in ["yes", "rome", "Romee", ""] {
-      let refused = try await alice.run(["erase", "Rome"], typing: wrong)
-      let said = refused.output.replacing("\r\n", with: " ")
-      #expect(refused.code != 0 && said.contains("type Rome"), "\(wrong): \(refused)")
-      #expect(try await alice.json("trip", "list")["trips"]?.array?.count == 1)
-    }
-    let erased = try await alice.run(["erase", "Rome"], typing: "Rome")
-    #expect(erased.code == 0, "\(erased)")
-    #expect(try await alice.json("trip", "list")["trips"] == [])
-    #expect(try await alice.json("trash", "list")["items"] == [])
-  }
-
   // MARK: Mass erases
 
   @Test func `a mass erase by another device is held over a restart, and applied after seven days`()

@@ -3,8 +3,9 @@ import JSONDocument
 import Processes
 import Records
 import Testing
-@testable import WaymarkCommand
 import Wire
+
+@testable import WaymarkCommand
 
 /// A node run by the system: what it reports to systemd and the journal, and what `service` installs.
 @Suite(.serialized) struct ServiceTests {

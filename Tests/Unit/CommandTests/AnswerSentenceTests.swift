@@ -2,13 +2,12 @@ import Console
 import Control
 import JSONDocument
 import Testing
+import WaymarkCare
 import Wire
 
 @testable import NodeOperations
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 @testable import WaymarkCommand
 
 /// What a person reads after a command has done something.

@@ -1,15 +1,14 @@
-import Platform
 import Console
 import Control
 import Foundation
 import JSONDocument
+import Platform
 import Testing
+import WaymarkCare
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 @testable import WaymarkCommand
 
 /// Answers built from documents, of which a test gives only the relevant members.

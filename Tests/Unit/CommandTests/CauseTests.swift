@@ -1,12 +1,11 @@
 import JSONDocument
 import Replication
 import Testing
+import WaymarkCare
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// A reason that merely follows from another one is not reported again.
 struct CauseTests {

@@ -2,14 +2,13 @@ import Console
 import Foundation
 import JSONDocument
 import Testing
+import WaymarkCare
 import Wire
 
+@testable import Control
 @testable import NodeOperations
 @testable import NodeRuntime
-
-@testable import Control
 @testable import Waymark
-import WaymarkCare
 @testable import WaymarkCommand
 
 /// Comparisons with peers, as a user sees them, 100 columns wide.

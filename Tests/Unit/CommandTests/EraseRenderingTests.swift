@@ -2,12 +2,11 @@ import Control
 import Foundation
 import JSONDocument
 import Testing
-
-@testable import NodeOperations
+import WaymarkCare
 
 @testable import Console
+@testable import NodeOperations
 @testable import Waymark
-import WaymarkCare
 @testable import WaymarkCommand
 
 /// Erasing and the trash as a user types and sees them, 100 columns wide.

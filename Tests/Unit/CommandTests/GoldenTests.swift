@@ -1,15 +1,14 @@
-import Platform
 import Console
 import Foundation
 import JSONDocument
+import Platform
 import Testing
+import WaymarkCare
 import Wire
 
-@testable import NodeRuntime
-
 @testable import Control
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 @testable import WaymarkCommand
 
 /// Whole pages as a terminal shows them, at 80 and 120 columns, with and without colour. The pages are in

@@ -1,15 +1,14 @@
-import Platform
 import Console
 import Foundation
 import JSONDocument
+import Platform
 import Testing
-
-@testable import NodeOperations
-@testable import NodeRuntime
+import WaymarkCare
 
 @testable import Control
+@testable import NodeOperations
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 @testable import WaymarkCommand
 
 /// Documents as a user sees them, 100 columns wide.

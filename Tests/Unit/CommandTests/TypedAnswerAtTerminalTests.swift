@@ -81,7 +81,7 @@ import Testing
       try await alice.run("init", "--name", "alice")
       try await alice.run("trip", "add", "name=Rome")
       let terminal = try TypingTerminal()
-      for answer in ["yes", "rome", ""] {
+      for answer in ["yes", "rome", "Romee", ""] {
         let declined = try await terminal.run(alice, ["erase", "Rome"], answers: [("Rome: ", answer)])
         #expect(declined.code == 7, "\(answer): \(declined.text)")
         #expect(declined.text.contains("trip Rome visible"), "\(declined.text)")
@@ -115,6 +115,34 @@ import Testing
       let done = try await terminal.run(alice, prune, answers: [("[y/N] ", "Y")])
       #expect(done.code == 0 && done.text.contains("Removed 2 backups"), "\(done.text)")
       #expect(try names().isEmpty)
+    }
+  }
+
+  @Test func `a large undo that a person confirms keeps what was changed since`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init", "--name", "alice")
+      for value in 1...2 {
+        let days = (0..<110).map { "Run,\(2_010 + $0 / 11)-05-\(10 + $0 % 11),\(value)\n" }.joined()
+        let file = workshop.path("\(value).csv")
+        try "HabitName,CalendarDate,Value\n\(days)".write(toFile: file, atomically: false, encoding: .utf8)
+        #expect(try await alice.run("import", file).code == 0)
+      }
+      try await alice.run("habit", "set", "Run", "5", "--date", "2010-05-10")
+      func values() async throws -> [Int64: Int] {
+        let entries = try await alice.run("entry", "list", "--json").json["entries"]?.array ?? []
+        return Dictionary(grouping: entries) { $0["value"]?.integer ?? -1 }.mapValues(\.count)
+      }
+      let operations = try await alice.run("history", "--json").json["operations"]?.array ?? []
+      let imported = try #require(operations.first { $0["verb"] == "import" }?["id"]?.string)
+      let terminal = try TypingTerminal()
+      let declined = try await terminal.run(alice, ["undo", imported], answers: [("[y/N] ", "n")])
+      #expect(declined.code == 7 && declined.text.contains("nothing was changed"), "\(declined.text)")
+      #expect(declined.text.contains("109 entries changed"), "\(declined.text)")
+      #expect(try await values() == [2: 109, 5: 1])
+      let undone = try await terminal.run(alice, ["undo", imported], answers: [("[y/N] ", "y")])
+      #expect(undone.code == 0, "\(undone.text)")
+      #expect(try await values() == [1: 109, 5: 1])
     }
   }
 

@@ -1,11 +1,11 @@
 import CrashImages
 import Foundation
-import SQLite
 import Simulation
+import SQLite
 import Testing
+import VirtualDisk
 
 @testable import Storage
-import VirtualDisk
 
 @Suite struct ImageTests {
   /// Disks and settings that lose committed data: a check that misses this would find nothing.

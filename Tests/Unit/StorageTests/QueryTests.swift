@@ -1,10 +1,11 @@
-import RecordTables
 import Records
+import RecordTables
 import Replication
 import SQLite
-@testable import Storage
 import Testing
 import Wire
+
+@testable import Storage
 
 @Suite struct QueryTests {
   let alice: Device

@@ -34,9 +34,9 @@ struct Arrows {
 /// The modules that a source file imports, whatever access level and attributes the imports have.
 func imports(in code: String) -> [String] {
   let pattern =
-    /^\s*(?:@[\w]+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import (?:struct |class |enum |func |protocol |var |let |typealias )?(\w+)/
-    .anchorsMatchLineEndings()
-  return code.matches(of: pattern).map { String($0.output.1) }
+    /\s*(?:@[\w]+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import (?:struct |class |enum |func |protocol |var |let |typealias )?(\w+)/
+  return code.split(separator: "\n").filter { $0.holds("import ") }
+    .compactMap { line in line.prefixMatch(of: pattern).map { String($0.output.1) } }
 }
 
 struct ArrowTests {

@@ -61,7 +61,7 @@ struct DocumentTests {
     let code = try Repository.sources().filter { $0.path != "Sources/Wire/Limits.swift" }
       .map { $0.code }.joined()
     for name in try limitsInSource().keys.sorted() {
-      let isUsed = code.contains("Limits.\(name)")
+      let isUsed = code.holds("Limits.\(name)")
       #expect(isUsed, "\(name) is not used")
     }
   }
@@ -69,12 +69,12 @@ struct DocumentTests {
   /// The names of all tests: sentences in Swift, functions in Python.
   private func namesOfTests() throws -> Set<String> {
     var names: Set<String> = []
-    for file in try Repository.files(ending: ".swift") where file.path.hasPrefix("Tests/") {
-      for match in file.text.matches(of: /func `([^`]+)`/) {
-        names.insert("\(file.stem) “\(match.output.1)”")
+    for file in try Repository.files(in: "Tests", ending: ".swift") {
+      for line in file.lines where line.holds("func `") {
+        for match in line.matches(of: /func `([^`]+)`/) { names.insert("\(file.stem) “\(match.output.1)”") }
       }
     }
-    for file in try Repository.files(ending: ".py") where file.path.hasPrefix("Tests/") {
+    for file in try Repository.files(in: "Tests", ending: ".py") {
       for match in file.text.matches(of: /def (\w+)\(/) {
         let sentence = match.output.1.replacing("_", with: " ")
         names.insert("\(file.stem) “\(sentence)”")

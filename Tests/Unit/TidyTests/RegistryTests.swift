@@ -235,7 +235,7 @@ struct RegistryTests {
   private func strings(in files: [Repository.File], after beginnings: [String]) throws -> Set<String> {
     var found: Set<String> = []
     for file in files {
-      for beginning in beginnings {
+      for beginning in beginnings where file.text.holds(beginning) {
         let parts = file.text.split(separator: beginning, omittingEmptySubsequences: false)
         for part in parts.dropFirst() { found.insert(String(part.prefix { $0 != "\"" })) }
       }

@@ -54,6 +54,28 @@ enum Repository {
   private static let allSources = Result { try files(in: "Sources", ending: ".swift") }
 }
 
+extension StringProtocol {
+  /// Whether the text contains a part, compared byte by byte. Regular expressions and the search of strings take a
+  /// hundred times as long.
+  func holds(_ part: String) -> Bool {
+    var part = part
+    return part.withUTF8 { part in
+      utf8.withContiguousStorageIfAvailable { text in
+        guard let end = text.baseAddress.map({ $0 + text.count }), let wanted = part.baseAddress,
+          let first = part.first
+        else { return false }
+        var start = end - text.count
+        while end - start >= part.count, let found = memchr(start, Int32(first), end - start - part.count + 1)
+        {
+          if memcmp(found, wanted, part.count) == 0 { return true }
+          start = UnsafePointer(found.assumingMemoryBound(to: UInt8.self)) + 1
+        }
+        return false
+      }
+    } ?? contains(part)
+  }
+}
+
 /// Swift source without comments and string contents, line for line.
 func codeOnly(_ source: String) -> String {
   var code: [UInt8] = []

@@ -90,7 +90,7 @@ struct SourceTests {
     try ["Sources", "Tests", "examples"].flatMap { Repository.paths(in: $0, ending: ".swift") }
       .compactMap { path in
         let text = try Repository.text(path)
-        guard texts.contains(where: { text.contains($0) }) else { return nil }
+        guard texts.contains(where: { text.holds($0) }) else { return nil }
         return Repository.File(path: path, text: text)
       }
   }
@@ -105,7 +105,7 @@ struct SourceTests {
   @Test func `no optional is force-unwrapped`() throws {
     for file in try Repository.sources() {
       for (number, line) in file.code.split(separator: "\n", omittingEmptySubsequences: false)
-        .enumerated() where line.contains(/[\w\)\]]!(?:[\s.,;:\)\]\}]|$)/)
+        .enumerated() where line.holds("!") && line.contains(/[\w\)\]]!(?:[\s.,;:\)\]\}]|$)/)
       {
         Issue.record("\(file):\(number + 1) unwraps by force: \(line)")
       }
@@ -140,7 +140,7 @@ struct SourceTests {
 
   /// Unlike an expectation on the text itself, this does not print the whole file.
   private func expectAbsent(_ name: String, in text: String, _ message: Comment) {
-    let isAbsent = !text.contains(name)
+    let isAbsent = !text.holds(name)
     #expect(isAbsent, message)
   }
 }

@@ -96,12 +96,7 @@ import Wire
   /// resets the connection.
   private func reset(_ world: World) async throws {
     let raw = try RawClient(to: world.listener.address)
-    var channel = try Channel(
-      .initiator(World.session) { _ in [] }, makeKeys: settings(key: 1).makeKeys)
-    try await raw.write(channel.output)
-    channel.output = []
-    _ = channel.frames.append(try await raw.read(98)[...])
-    guard case .opened = try channel.next() else { throw DeadlinePassed(description: "not opened") }
+    var channel = try await raw.opened()
     try channel.send([UInt8](repeating: 1, count: 2_000))
     try await raw.write(channel.output)
     try await eventually("the inbox is full") { world.bob.receivedCalls == 1 }

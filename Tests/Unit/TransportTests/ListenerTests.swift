@@ -229,7 +229,7 @@ import Wire
     limits.receiveBufferBytesMax = 10 * Limits.messageBytesLeast
     let world = try World(bob: bob, limits: limits)
     let raw = try RawClient(to: world.listener.address)
-    var channel = try await opened(raw)
+    var channel = try await raw.opened()
     for _ in 0..<11 { try channel.send([]) }
     try await eventually("the link is open") { bob.link != nil }
     let begun = try #require(bob.link).counters.bytesIn
@@ -265,7 +265,7 @@ import Wire
     limits.slowBytesPerSecond = 50
     let world = try World(limits: limits)
     let raw = try RawClient(to: world.listener.address)
-    var channel = try await opened(raw)
+    var channel = try await raw.opened()
     try channel.send([UInt8](repeating: 0, count: 1_000))
     // Several times the required speed: the machine may be busy.
     for start in stride(from: 0, to: channel.output.count, by: 250) {
@@ -278,7 +278,7 @@ import Wire
   @Test func `distinguishes a broken connection from a closed one`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
-    var channel = try await opened(raw)
+    var channel = try await raw.opened()
     try channel.send([1])
     let output = channel.output
     try await raw.write(Array(output.dropLast()))
@@ -290,7 +290,7 @@ import Wire
   @Test func `ends on a changed byte`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
-    var channel = try await opened(raw)
+    var channel = try await raw.opened()
     try channel.send([1])
     var output = channel.output
     output[5] ^= 1
@@ -305,7 +305,7 @@ import Wire
     limits.slowMilliseconds = 200
     let world = try World(limits: limits)
     let raw = try RawClient(to: world.listener.address)
-    var channel = try await opened(raw)
+    var channel = try await raw.opened()
     try await Task.sleep(for: .milliseconds(milliseconds))
     try channel.send([UInt8](repeating: 0, count: 1_000))
     let output = channel.output
@@ -317,18 +317,5 @@ import Wire
     }
     try await eventually("the link has ended") { world.bob.ends == [.slow] }
     dribble.cancel()
-  }
-
-  /// Performs Alice's handshake by hand; returns her open channel.
-  private func opened(_ raw: RawClient) async throws -> Channel {
-    var channel = try Channel(
-      .initiator(World.session) { _ in [] }, makeKeys: settings(key: 1).makeKeys)
-    try await raw.write(channel.output)
-    channel.output = []
-    _ = channel.frames.append(try await raw.read(98)[...])
-    guard case .opened = try channel.next() else { throw DeadlinePassed(description: "not opened") }
-    try await raw.write(channel.output)
-    channel.output = []
-    return channel
   }
 }

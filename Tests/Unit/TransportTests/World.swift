@@ -148,7 +148,7 @@ func settings(key: UInt8, _ limits: LinkLimits = LinkLimits.unhurried) -> LinkSe
   }
 }
 
-/// A client that does not speak Waymark: it writes arbitrary bytes.
+/// A client that writes arbitrary bytes.
 final class RawClient: Sendable {
   let socket: Socket
 
@@ -179,6 +179,19 @@ final class RawClient: Sendable {
       }
     }
     return result
+  }
+
+  /// Performs Alice's handshake; returns her open channel.
+  func opened() async throws -> Channel {
+    var channel = try Channel(
+      .initiator(World.session) { _ in [] }, makeKeys: settings(key: 1).makeKeys)
+    try await write(channel.output)
+    channel.output = []
+    _ = channel.frames.append(try await read(98)[...])
+    guard case .opened = try channel.next() else { throw DeadlinePassed(description: "not opened") }
+    try await write(channel.output)
+    channel.output = []
+    return channel
   }
 }
 

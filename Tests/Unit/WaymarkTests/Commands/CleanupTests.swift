@@ -8,7 +8,6 @@ import WaymarkTesting
 
 @testable import NodeOperations
 @testable import NodeRuntime
-
 @testable import Waymark
 
 struct CleanupTests {

@@ -3,12 +3,11 @@ import Records
 import Replication
 import Storage
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// History and undo of a record whose values were erased.
 struct EraseHistoryTests {

@@ -1,19 +1,18 @@
 import ChangeHistory
 import Foundation
 import JSONDocument
+import LogStorage
 import Records
 import Replication
 import Storage
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
-@testable import NodeRuntime
-
-import LogStorage
 @testable import Control
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// A record that was written thousands of times.
 struct LongHistoryTests {

@@ -2,6 +2,7 @@ import Engine
 import Exchange
 import Foundation
 import JSONDocument
+import LogStorage
 import Membership
 import Platform
 import Records
@@ -9,15 +10,13 @@ import Replication
 import Storage
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
 @testable import NodeOperations
 @testable import NodeRuntime
-
-import LogStorage
 @testable import Waymark
-import WaymarkCare
 
 /// `mirror` and `assert` between real nodes.
 @Suite(.serialized) struct MirrorAndAssertTests {

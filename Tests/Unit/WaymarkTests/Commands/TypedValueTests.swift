@@ -4,13 +4,12 @@ import Model
 import Records
 import Replication
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// Values that a person can only have typed by mistake: they are refused with what to type instead. Files and other
 /// devices may contain them.

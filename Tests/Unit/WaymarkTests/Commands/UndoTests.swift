@@ -10,7 +10,6 @@ import WaymarkTesting
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
 
 /// Operations of one device, and their undo.

@@ -6,7 +6,6 @@ import Testing
 import WaymarkTesting
 
 @testable import NodeOperations
-
 @testable import Waymark
 
 /// Comparison of stores that have folded the same change sets.

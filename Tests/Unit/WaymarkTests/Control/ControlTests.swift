@@ -3,15 +3,14 @@ import JSONDocument
 import Platform
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
-@testable import NodeRuntime
-
 @testable import Control
 @testable import Home
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// The control socket with misbehaving clients. The node behind it is replaced by a function.
 @Suite(.serialized) struct ControlTests {

@@ -2,13 +2,12 @@ import Foundation
 import JSONDocument
 import Membership
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// Inviting, joining, and revoking, as applications do it.
 struct CircleCallTests {

@@ -5,13 +5,12 @@ import Model
 import Replication
 import Storage
 import Testing
+import WaymarkCare
 import Wire
 
-@testable import NodeRuntime
-
 @testable import ChangeHistory
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// Conflicts, history and undo, as applications use them.
 struct ConflictCallTests {

@@ -3,12 +3,11 @@ import JSONDocument
 import Replication
 import Synchronization
 import Testing
+import WaymarkCare
 
 @testable import NodeOperations
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// A clock whose time the test sets.
 final class Wall: Sendable {

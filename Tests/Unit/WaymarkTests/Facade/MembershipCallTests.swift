@@ -4,13 +4,12 @@ import Membership
 import Replication
 import Sodium
 import Testing
+import WaymarkCare
 import Wire
 
-@testable import NodeRuntime
-
 @testable import Control
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// Promoting, renaming and leaving, as applications and commands do it.
 struct MembershipCallTests {

@@ -5,7 +5,6 @@ import WaymarkTesting
 
 @testable import NodeOperations
 @testable import NodeRuntime
-
 @testable import Waymark
 
 /// Onboarding and settings, as applications use them.

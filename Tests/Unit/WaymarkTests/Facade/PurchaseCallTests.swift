@@ -7,13 +7,12 @@ import Model
 import Purchases
 import Reasons
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// Purchases in the App Store, from the call of an app to the lanes of all devices.
 @Suite(.enabled(if: verifiesPurchases, "this build can't verify purchases"))
@@ -247,6 +246,11 @@ struct PurchaseCallTests {
     #expect(state.isActive && state.premium.validUntil == nil)
     purchase.refund()
     #expect(try await alice.install(purchase: purchase.transaction).obstacle == .purchaseRefunded)
+
+    let year = store.buy(for: await alice.appAccountToken)
+    #expect(try await alice.install(purchase: year.transaction).isActive)
+    let product = try await alice.run("premium.show")["product"]
+    #expect(product == .string(DevelopmentStore.yearly), "the refunded purchase would have lasted longer")
     await circle.close()
   }
 

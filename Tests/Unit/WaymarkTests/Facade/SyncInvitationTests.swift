@@ -3,12 +3,11 @@ import Foundation
 import JSONDocument
 import Model
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// Turning sync on for all devices: a question to each person, which a device can answer in advance.
 struct SyncInvitationTests {

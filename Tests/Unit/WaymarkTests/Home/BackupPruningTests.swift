@@ -1,13 +1,12 @@
 import Foundation
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
-@testable import NodeRuntime
-
 @testable import Home
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// Of the copies that joins, restores and repairs leave, only the newest are kept.
 struct BackupPruningTests {

@@ -1,11 +1,10 @@
 import Foundation
 import Testing
-
-@testable import NodeRuntime
+import WaymarkCare
 
 @testable import Home
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// Files that are written completely or not at all.
 struct DurableFileTests {

@@ -2,13 +2,12 @@ import Foundation
 import Model
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
 @testable import Home
-
 @testable import Waymark
-import WaymarkCare
 
 /// Keys that an app keeps outside of the home.
 struct KeyStoreTests {

@@ -2,14 +2,13 @@ import Foundation
 import JSONDocument
 import Records
 import Testing
-import WaymarkTesting
-
-@testable import NodeOperations
-
-@testable import Model
-@testable import Waymark
 import WaymarkCare
 import WaymarkFiles
+import WaymarkTesting
+
+@testable import Model
+@testable import NodeOperations
+@testable import Waymark
 
 @Suite struct RecordTests {
   private func kept() async throws -> Node { try Node.inMemory(name: "alice") }

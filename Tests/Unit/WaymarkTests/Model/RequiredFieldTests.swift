@@ -36,6 +36,7 @@ struct RequiredFieldTests {
   @Test(
     arguments: [
       ("", "Rome", "Milan", "Rome – Milan"), ("NT 40462", "Rome", "Milan", "NT 40462"), ("", "", "", nil),
+      ("", "Rome", "", "Rome"), ("", "", "Milan", "Milan"),
     ] as [(String, String, String, String?)])
   func `a leg without a number is named by its places`(
     number: String, from: String, to: String, expected: String?

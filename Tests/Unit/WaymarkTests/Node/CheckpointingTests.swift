@@ -1,11 +1,10 @@
+import RecordTables
 import Storage
 import Testing
+import WaymarkCare
 
 @testable import NodeRuntime
-
-import RecordTables
 @testable import Waymark
-import WaymarkCare
 
 struct CheckpointingTests {
   private func step(

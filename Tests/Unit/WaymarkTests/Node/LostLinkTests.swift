@@ -4,13 +4,12 @@ import Membership
 import Platform
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// A join whose link is lost at any byte of the answer continues with the same key.
 struct LostLinkTests {

@@ -1,11 +1,11 @@
 import JSONDocument
 import Membership
-@testable import NodeRuntime
 import Replication
 import Testing
 import WaymarkTesting
 import Wire
 
+@testable import NodeRuntime
 @testable import Waymark
 
 /// Addresses that a hostile member could announce.

@@ -3,13 +3,12 @@ import JSONDocument
 import Model
 import SQLite
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
-@testable import NodeRuntime
-
 @testable import Control
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// Tables that no longer match the log, and their repair.
 struct RepairTests {

@@ -4,13 +4,12 @@ import JSONDocument
 import Replication
 import Storage
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
 
 /// A clock that ran ahead and was corrected, and `restamp` of the sets that it dated.
 struct RestampTests {

@@ -7,16 +7,15 @@ import Replication
 import SQLite
 import Storage
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 import Wire
 
+@testable import Control
 @testable import NodeOperations
 @testable import NodeRuntime
-
-@testable import Control
 @testable import Waymark
-import WaymarkCare
-import WaymarkFiles
 
 /// Forged and damaged backups, and restores that are interrupted.
 struct RestoreTests {

@@ -5,9 +5,8 @@ import Testing
 import WaymarkTesting
 import Wire
 
-@testable import NodeRuntime
-
 @testable import Engine
+@testable import NodeRuntime
 @testable import Waymark
 
 /// The background check of the whole store by the running node.

@@ -6,7 +6,6 @@ import WaymarkKinds
 import WaymarkTesting
 
 @testable import Home
-
 @testable import Waymark
 
 /// Reading a home whose node is open elsewhere.

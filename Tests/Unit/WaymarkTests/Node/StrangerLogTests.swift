@@ -1,6 +1,6 @@
-@testable import NodeRuntime
 import Testing
 
+@testable import NodeRuntime
 @testable import Waymark
 
 @Suite struct `Refused strangers` {

@@ -3,17 +3,16 @@ import Engine
 import Foundation
 import Membership
 import Model
-
-@testable import Home
-@testable import NodeRuntime
 import Replication
 import Storage
 import Testing
+import WaymarkCare
 import WaymarkTesting
 import Wire
 
+@testable import Home
+@testable import NodeRuntime
 @testable import Waymark
-import WaymarkCare
 
 /// A node that releases its store and its sockets, as an app does in the background, and continues.
 struct SuspensionTests {

@@ -5,14 +5,13 @@ import Records
 import Replication
 import Storage
 import Testing
+import WaymarkCare
+import WaymarkFiles
 import WaymarkTesting
 import Wire
 
 @testable import NodeRuntime
-
 @testable import Waymark
-import WaymarkCare
-import WaymarkFiles
 
 /// Erasing records, single fields and the trash, through the library and the commands.
 struct EraseTests {

@@ -2,13 +2,12 @@ import Foundation
 import JSONDocument
 import Model
 import Testing
+import WaymarkCare
 import WaymarkKinds
 import WaymarkTesting
 
 @testable import NodeOperations
-
 @testable import Waymark
-import WaymarkCare
 
 @Suite struct HabitProgressTests {
   private let rome = TimeZone(identifier: "Europe/Rome") ?? .gmt

@@ -4,7 +4,6 @@ import Testing
 import WaymarkTesting
 
 @testable import NodeOperations
-
 @testable import Waymark
 
 /// Trips and habits from a seed.

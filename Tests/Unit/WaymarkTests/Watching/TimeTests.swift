@@ -1,17 +1,16 @@
-import Platform
 import Foundation
 import JSONDocument
 import Model
+import Platform
 import Synchronization
 import Testing
+import Transport
+import WaymarkCare
 import WaymarkKinds
 
 @testable import NodeOperations
 @testable import NodeRuntime
-
-import Transport
 @testable import Waymark
-import WaymarkCare
 @testable import WaymarkTesting
 
 /// Watches whose values change with the day or the time.

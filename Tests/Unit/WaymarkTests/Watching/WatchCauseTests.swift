@@ -4,11 +4,11 @@ import JSONDocument
 import Model
 import Synchronization
 import Testing
+import WaymarkCare
 import WaymarkTesting
 
 @testable import ChangeHistory
 @testable import Waymark
-import WaymarkCare
 
 /// A watch tells what it fired for.
 struct WatchCauseTests {

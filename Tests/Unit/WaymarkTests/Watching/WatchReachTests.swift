@@ -1,11 +1,11 @@
 import Foundation
-@testable import Model
 import Testing
 import WaymarkCare
 import WaymarkKinds
-@testable import WaymarkTesting
 
+@testable import Model
 @testable import Waymark
+@testable import WaymarkTesting
 
 /// What a watch is told of: records of other kinds, moments, and commits that are no longer remembered.
 struct WatchReachTests {

@@ -265,8 +265,8 @@ let package = Package(
     .executableTarget(
       name: "WaymarkCommand",
       dependencies: [
-        "Platform", "JSONDocument", "Records", "Reasons", "Console", "Home", "Model", "Enrolment", "Waymark",
-        "WaymarkFiles", "WaymarkCare", "WaymarkPage", "Control",
+        "Platform", "SQLite", "JSONDocument", "Records", "Reasons", "Console", "Home", "Model", "Enrolment",
+        "Waymark", "WaymarkFiles", "WaymarkCare", "WaymarkPage", "Control",
       ],
       swiftSettings: common),
     .executableTarget(
@@ -363,7 +363,8 @@ let package = Package(
         "Sodium", "Storage", "Vectors", "Wire",
       ]),
     tests("PlatformTests", ["Platform"]),
-    tests("SQLiteTests", ["SQLite"]),
+    .target(name: "CSQLiteSetup", path: "Tests/Unit/CSQLiteSetup"),
+    tests("SQLiteTests", ["CSQLiteSetup", "SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Vectors", "Wire"]),
     tests(
       "SessionTests",

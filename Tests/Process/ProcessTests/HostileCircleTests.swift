@@ -2,8 +2,8 @@ import JSONDocument
 import Testing
 
 /// Two nodes of a circle, and hostile devices that share no code with them: `Tests/Independent/Hostile`.
-@Suite(.serialized) struct HostileCircleTests {
-  @Test(arguments: [["brief"], ["random", "20261121", "60"]])
+@Suite struct HostileCircleTests {
+  @Test(arguments: [["brief"], ["random", "20261121", "30"]])
   func `a circle withstands whatever a hostile device does`(words: [String]) async throws {
     let stage = try Stage()
     defer { stage.end() }

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Processes
+import SQLite
 import Wire
 
 /// `make bench`: how fast the node is, relative to what a bare SQLite and a bare C pipeline do with the same rows on
@@ -8,6 +9,7 @@ import Wire
 @main
 struct Bench {
   static func main() {
+    ProcessSettings.countNoMemory()
     // Threads that poll for a change sleep for ten microseconds, not for sixty.
     try? Data("1000".utf8).write(to: URL(filePath: "/proc/self/timerslack_ns"))
     do {

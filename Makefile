@@ -21,7 +21,7 @@ SOCKET_TESTS := ^TransportTests\.
 HTTP_TESTS := ^HTTPTests\.
 NODE_TESTS := ^(WaymarkTests|CommandTests)\.
 # If a thousand tests begin at the same time, each waits so long for its turns that it misses its deadlines. With 8 at
-# once they are also done in half the time. Tests without deadlines are done soonest if few share the processors.
+# once they are also done in half the time. Tests without deadlines are done soonest if fewer share the processors.
 FEW_AT_ONCE := --experimental-maximum-parallelization-width 8
 FEWER_AT_ONCE := --experimental-maximum-parallelization-width 4
 PROCESS_TESTS := ^ProcessTests\.
@@ -125,7 +125,7 @@ test: deps libcrypto ## build and run all tests
 	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --filter '$(SOCKET_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --filter '$(HTTP_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) $(FEW_AT_ONCE) --filter '$(NODE_TESTS)'
-	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --filter '$(PROCESS_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) $(FEW_AT_ONCE) --filter '$(PROCESS_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build --traits $(DEVELOPMENT_TRAITS) --scratch-path .build-mock --filter '$(PURCHASE_TESTS)'
 
 service: build ## run a node under a real systemd (needs root)

@@ -3,8 +3,8 @@
 What a chapter accepts must match its rule. What a chapter refuses must differ from it, unless CDDL can't express the
 reason: reasons.py lists which reasons it can.
 
-`--quick` leaves out items of more than 64 KiB. They take half of the time: they are as large as a limit allows, and
-their rules have many smaller items.
+`--quick` leaves out items of more than 16 KiB. They take two thirds of the time: many are as large as a limit allows,
+and their rules have many smaller items.
 """
 
 import collections
@@ -34,7 +34,7 @@ def main():
     items, large = list(vectors.all_items()), 0
     if "--quick" in sys.argv[1:]:
         count = len(items)
-        items = [item for item in items if len(item.data) <= 65_536]
+        items = [item for item in items if len(item.data) <= 16_384]
         large = count - len(items)
     # Large items come first, so that no process is left with one at the end.
     questions = sorted({(item.rule, item.data) for item in items}, key=lambda question: -len(question[1]))

@@ -25,8 +25,7 @@ import Wire
       ["status"], ["trip", "add", "name=Never"], ["history"], ["wait", "--timeout", "1s"], ["sync", "now"],
       ["backup", stage.path("never.waymark")],
     ]
-    for words in commands {
-      let outcome = try await alice.run(words, seconds: 10)
+    try await runTogether(commands, on: alice, seconds: 30) { words, outcome in
       #expect(outcome.code == 3, "\(words): \(outcome.errors)")
       #expect(
         outcome.errors.contains("(process \(node)) is stopped and does not answer"), "\(outcome.errors)")
@@ -36,14 +35,26 @@ import Wire
     #expect(
       doctor.output.split(separator: "\n").first?.contains("process \(node)") == true, "\(doctor.output)")
     // Also when so many clients have given up that the queue of the socket is full.
-    for _ in 0..<20 {
-      let outcome = try await alice.run(["trip", "add", "name=Never"], seconds: 15)
-      #expect(outcome.code == 3, "\(outcome.errors)")
+    let add = ["trip", "add", "name=Never"]
+    for commands in [[[String]](repeating: add, count: 20), [add]] {
+      try await runTogether(commands, on: alice, seconds: 30) { _, outcome in
+        #expect(outcome.code == 3, "\(outcome.errors)")
+      }
     }
     kill(node, SIGCONT)
     try await alice.wait(until: "it answers again") { _ in true }
     #expect(try await alice.status().count("trips") == 0)
     #expect(!FileManager.default.fileExists(atPath: stage.path("never.waymark")))
+  }
+
+  /// Runs commands at the same time, and checks the outcome of each.
+  private func runTogether(
+    _ commands: [[String]], on device: Device, seconds: Int, check: ([String], Outcome) -> Void
+  ) async throws {
+    try await withThrowingTaskGroup(of: ([String], Outcome).self) { group in
+      for words in commands { group.addTask { (words, try await device.run(words, seconds: seconds)) } }
+      for try await (words, outcome) in group { check(words, outcome) }
+    }
   }
 
   @Test func `a node that is suspended while it waits for peers is reported`() async throws {

@@ -1,7 +1,8 @@
+import FileStore
+import LogStorage
 import Storage
 import Testing
 
-import LogStorage
 @testable import Engine
 @testable import SQLite
 
@@ -73,5 +74,23 @@ extension SQLiteError {
     #expect(disk.after(.started(lacksBallast: true)) == ["look in 5000"])
     #expect(disk.after(.looked(hasRoom: false)) == ["look in 5000"])
     #expect(disk.after(.looked(hasRoom: true)) == ["hold ballast"])
+  }
+
+  @Test func `a disk that fills up again is handled as the first time, and by the same checks`() {
+    var disk = Disk()
+    let full: [any Error] = [SQLiteError.noRoom, FileStoreError.full, SQLiteError.noRoom]
+    for error in full {
+      #expect(disk.after(.failed(error)) == ["shrink ballast", "shrink log", "look in 20"])
+      // Neither another failure nor the start of the node begins a second series of checks.
+      #expect(disk.after(.failed(FileStoreError.full)) == [])
+      #expect(disk.after(.started(lacksBallast: true)) == [])
+      #expect(disk.after(.failed(SQLiteError.other)) == ["report"])
+      #expect(disk.state.isFull)
+      #expect(disk.after(.looked(hasRoom: false)) == ["look in 5000"])
+      #expect(disk.after(.looked(hasRoom: false)) == ["look in 5000"])
+      #expect(disk.after(.looked(hasRoom: true)) == ["hold ballast", "resume"])
+      #expect(disk.after(.looked(hasRoom: true)) == ["hold ballast"], "nothing is resumed twice")
+      #expect(disk.state.canStore)
+    }
   }
 }

@@ -30,19 +30,7 @@ import Wire
   init() throws {
     family = try Family(founder: "alice")
     (store, replicator) = try startedAlice(in: family, with: ["bob", "carol"], shell, at: start)
-    let value = try store.keep([UInt8](repeating: 7, count: 100_000))
-    file = try #require(FileReference(value))
-    let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(1, 1)))
-    let attachment = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 2)))
-    let owner = Value.array([.integer(Int64(trip.kind.rawValue)), .bytes(trip.id.bytes)])
-    try replicator.write(
-      OperationDraft(id: OperationID(Bytes16(9, 1)), verb: "test"),
-      [
-        EntryDraft(.insert, trip, [(1, .text("Rome"))]),
-        EntryDraft(.insert, attachment, [(1, owner), (Kind.attachment.number("fileData"), value)]),
-      ], now: start)
-    try store.noteUsed(file, now: start.wall)
-    try replicator.setKeepPolicy(.onDemand, now: start)
+    file = try attachedFile(in: store, replicator, at: start)
     answered(bob)
   }
 

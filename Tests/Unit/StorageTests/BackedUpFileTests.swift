@@ -9,14 +9,11 @@ import Storage
 import Testing
 import Wire
 
-/// The files in backups, and how a new store takes them over.
-@Suite final class BackedUpFileTests {
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)")
-    .path
-  private let alice: Device
-  private let data = Kind.attachment.number("fileData")
-  private let about = BackupAbout(
-    created: 0, program: "test", device: DeviceKey(.zero), name: "alice", kept: [:])
+/// Alice's store with a trip and a lodging, in a folder with room for her backup and for the store of Bob.
+class BackupFolder {
+  let folder = FileManager.default.temporaryDirectory.appending(path: "backup-\(UUID().uuidString)").path
+  let alice: Device
+  let about = BackupAbout(created: 0, program: "test", device: DeviceKey(.zero), name: "alice", kept: [:])
 
   init() throws {
     try FileManager.default.createDirectory(atPath: "\(folder)/alice", withIntermediateDirectories: true)
@@ -28,7 +25,12 @@ import Wire
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  private var backup: String { "\(folder)/alice.waymark" }
+  var backup: String { "\(folder)/alice.waymark" }
+}
+
+/// The files in backups, and how a new store takes them over.
+@Suite final class BackedUpFileTests: BackupFolder {
+  private let data = Kind.attachment.number("fileData")
 
   /// Attaches a file of which every leaf begins with a word that a search finds.
   private func attach(_ number: UInt64, _ word: String, bytes: Int) throws -> FileReference {

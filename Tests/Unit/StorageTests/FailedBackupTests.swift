@@ -10,25 +10,7 @@ import Testing
 import Wire
 
 /// Backups that can't be written or read completely: what they hold, and what a new store takes from them.
-@Suite final class FailedBackupTests {
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "failed-\(UUID().uuidString)")
-    .path
-  private let alice: Device
-  private let about = BackupAbout(
-    created: 0, program: "test", device: DeviceKey(.zero), name: "alice", kept: [:])
-
-  init() throws {
-    try FileManager.default.createDirectory(atPath: "\(folder)/alice", withIntermediateDirectories: true)
-    try FileManager.default.createDirectory(atPath: "\(folder)/bob", withIntermediateDirectories: true)
-    alice = try Device("alice", Store(path: "\(folder)/alice/store.db"))
-    try alice.write(
-      at: 5, insert(trip(1), [1: .text("Rome")]), insert(lodging(2), [1: .bytes(id(1).bytes)]))
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: folder) }
-
-  private var backup: String { "\(folder)/alice.waymark" }
-
+@Suite final class FailedBackupTests: BackupFolder {
   /// Attaches files with different bytes, and returns them in ascending order.
   private func attach(_ count: Int) throws -> [FileReference] {
     var files: [FileReference] = []

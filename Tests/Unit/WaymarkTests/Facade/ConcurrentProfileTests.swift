@@ -10,9 +10,7 @@ import WaymarkTesting
 /// The profile when two devices write it at the same time. It is merged as a whole.
 struct ConcurrentProfileTests {
   /// Of two writes at the same time the one with more fields wins, although Bob's clock has counted further.
-  @Test func `the history shows the write that the merge chose, and not the one with the latest stamp`()
-    async throws
-  {
+  private func circle() async throws -> TestCircle {
     let circle = try await TestCircle("alice", "bob")
     let (alice, bob) = (circle["alice"], circle["bob"])
     await circle.disconnect("alice", "bob")
@@ -24,7 +22,14 @@ struct ConcurrentProfileTests {
     }
     await circle.connect("alice", "bob")
     try await circle.settle()
-    for node in [alice, bob] {
+    return circle
+  }
+
+  @Test func `the history shows the write that the merge chose, and not the one with the latest stamp`()
+    async throws
+  {
+    let circle = try await circle()
+    for node in circle.nodes {
       #expect(try await node.record(Profile.only)?.name == "Alice")
       let fields = try await node.history(of: Profile.only).writes.flatMap(\.fields)
       let names = fields.filter { $0.field == "name" }
@@ -35,6 +40,22 @@ struct ConcurrentProfileTests {
       #expect(name.written.value == .text("Alice"))
       #expect(name.wonAgainst.map(\.value) == [.text("Bob")])
       #expect(name.wonAgainst.map(\.how) == [.concurrent])
+    }
+    await circle.close()
+  }
+
+  @Test func `a history of the profile begins with the newest write, also if an older one won`()
+    async throws
+  {
+    let circle = try await circle()
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    let (first, second) = (try await alice.status().device, try await bob.status().device)
+    for node in [alice, bob] {
+      #expect(try await node.record(Profile.only)?.name == "Alice")
+      let whole = try await node.history(of: Profile.only)
+      #expect(whole.writes.map(\.device) == [second, first] && !whole.hasMore)
+      let newest = try await node.history(of: Profile.only, limit: 1)
+      #expect(newest.writes.map(\.device) == [second] && newest.hasMore)
     }
     await circle.close()
   }

@@ -328,7 +328,7 @@ let package = Package(
     .target(
       name: "Histories",
       dependencies: [
-        "Enrolment", "JSONDocument", "Reasons", "SQLite", "VirtualDisk", "Waymark", "WaymarkKinds",
+        "Control", "Enrolment", "JSONDocument", "Reasons", "SQLite", "VirtualDisk", "Waymark", "WaymarkKinds",
         "WaymarkCare", "WaymarkFiles", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Histories/Model", swiftSettings: common),
     .executableTarget(

@@ -5,6 +5,7 @@ import JSONDocument
 // `HistoryRunner [--seed 1] [--runs 20] [--steps 60] [--devices 3]` runs histories drawn from consecutive seeds, and
 // shortens the first one that fails. `--replay FILE` runs a history that a failed run printed. With `--simulated`, one thread
 // runs everything, in an order that the seed decides; `--twice` then checks that a second run does exactly the same.
+// `--transcript FILE` prints a transcript with the answers that nodes give now.
 
 var arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -52,11 +53,23 @@ let steps = number("steps", 60)
 let devices = number("devices", 3)
 let replay = option("replay")
 let isTwice = flag("twice")
+let transcript = option("transcript")
 let isSimulated = flag("simulated") || isTwice
 guard arguments.isEmpty, (2...4).contains(devices) else {
   fail(
-    "usage: HistoryRunner [--seed N] [--runs N] [--steps N] [--devices 2…4] [--replay FILE] [--simulated] [--twice]"
+    "usage: HistoryRunner [--seed N] [--runs N] [--steps N] [--devices 2…4] [--replay FILE] [--simulated] [--twice] "
+      + "[--transcript FILE]"
   )
+}
+if let transcript {
+  // Some sentences have times of the machine's zone.
+  setenv("TZ", "UTC", 1)
+  restartWithStableHashes()
+  guard let text = try? String(contentsOf: URL(filePath: transcript), encoding: .utf8) else {
+    fail("can't read \(transcript)")
+  }
+  print(try await Transcript.renewed(text), terminator: "")
+  exit(0)
 }
 if isSimulated {
   restartWithStableHashes()

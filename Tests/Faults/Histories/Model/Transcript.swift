@@ -1,0 +1,272 @@
+// A transcript is a text in which people use the devices of a circle, with what each device answered:
+//
+//     # What happens here.
+//     ! circle alice bob
+//     $ alice trip.add name=Rome startDate=2026-05-03
+//       { … }
+//     ! settle
+//
+// The runner performs the lines that begin with `$` or `!` in a simulation, where nothing depends on the machine or on chance,
+// and writes the text again with the present answers, which are indented. Ids and keys are numbered in the order in which
+// they first appear, so that a transcript changes only where an answer does. A `$` line has the name of a command and its
+// arguments: a field as `name=value`, an argument as `name:value`, a flag as `name!`, and the id without a name.
+
+import Control
+import Foundation
+import JSONDocument
+import Waymark
+import WaymarkCare
+import WaymarkTesting
+import Wire
+
+/// Performs the lines of a transcript, and writes their answers.
+package struct Transcript {
+  private let clock: VirtualClock
+  private var circle: TestCircle?
+  private let folder: URL
+  private var names = ShownNames()
+  private var lines: [String] = []
+
+  /// Returns a transcript with the answers that the devices give now.
+  ///
+  /// - Throws: `TranscriptError` for a line that can't be performed.
+  package static func renewed(_ text: String) async throws -> String {
+    SeededRandomness.begin(1)
+    let (lines, _) = try await SimulatedScheduler.run(seed: 1) { scheduler in
+      var transcript = Transcript(VirtualClock(on: scheduler))
+      return try await transcript.perform(text)
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private init(_ clock: VirtualClock) {
+    self.clock = clock
+    folder = FileManager.default.temporaryDirectory.appending(path: "transcript-\(UUID().uuidString)")
+  }
+
+  private mutating func perform(_ text: String) async throws -> [String] {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var old = text.split(separator: "\n", omittingEmptySubsequences: false)
+    if old.last?.isEmpty == true { old.removeLast() }
+    for (index, line) in old.enumerated() where !line.hasPrefix("  ") {
+      lines.append(String(line))
+      do {
+        switch line.prefix(2) {
+        case "$ ": try await answer(words(of: line.dropFirst(2)))
+        case "! ": try await act(words(of: line.dropFirst(2)))
+        default: break
+        }
+      } catch {
+        throw TranscriptError("line \(index + 1), “\(line)”: \(error)")
+      }
+    }
+    await circle?.close()
+    return lines
+  }
+
+  /// The words of a line. Quotation marks keep one together.
+  private func words(of line: Substring) throws -> [String] {
+    var (words, word, isQuoted, isBegun) = ([String](), "", false, false)
+    for character in line {
+      switch character {
+      case "'": (isQuoted, isBegun) = (!isQuoted, true)
+      case " " where !isQuoted:
+        if isBegun { words.append(word) }
+        (word, isBegun) = ("", false)
+      default:
+        word.append(character)
+        isBegun = true
+      }
+    }
+    guard !isQuoted else { throw TranscriptError("a quotation mark is missing") }
+    return isBegun ? words + [word] : words
+  }
+
+  // MARK: Commands
+
+  private mutating func answer(_ words: [String]) async throws {
+    guard words.count >= 2 else { throw TranscriptError("a device and a command are needed") }
+    let circle = try known(), node = try node(words[0])
+    let request = ControlRequest(command: words[1], arguments: try arguments(words.dropFirst(2)))
+    let answer = try await circle.during { await node.answer(to: request) }
+    switch answer {
+    case .success(let document): show(document, hiding: words[1] == WriteBackup.name ? ["bytes"] : [])
+    case .failure(let error): show(try AnswerCoding.encode(error))
+    }
+  }
+
+  private func arguments(_ words: ArraySlice<String>) throws -> JSON {
+    var members = [JSON.Member("zone", "Europe/Rome")]
+    var fields: [JSON] = []
+    for word in words.map({ names.actual($0).replacing("DIR/", with: folder.path + "/") }) {
+      if word.hasSuffix("!") {
+        members.append(JSON.Member(String(word.dropLast()), true))
+      } else if let mark = word.firstIndex(where: { $0 == "=" || $0 == ":" }) {
+        let (name, value) = (String(word[..<mark]), String(word[word.index(after: mark)...]))
+        if word[mark] == "=" {
+          fields.append([.string(name), .string(value)])
+        } else {
+          members.append(JSON.Member(name, try argument(value)))
+        }
+      } else {
+        members.append(JSON.Member("id", .string(word)))
+      }
+    }
+    return .object(members + (fields.isEmpty ? [] : [JSON.Member("fields", .array(fields))]))
+  }
+
+  /// A list in brackets, a number after `#`, or a text.
+  private func argument(_ text: String) throws -> JSON {
+    if text.hasPrefix("["), text.hasSuffix("]") {
+      return .array(text.dropFirst().dropLast().split(separator: ",").map { .string(String($0)) })
+    }
+    guard text.hasPrefix("#") else { return .string(text) }
+    guard let number = Int64(text.dropFirst()) else { throw TranscriptError("no number: \(text)") }
+    return .integer(number)
+  }
+
+  /// - Parameter hidden: members that depend on the version of SQLite.
+  private mutating func show(_ document: JSON, hiding hidden: Set<String> = []) {
+    for member in names.shown(document).members ?? [] where !hidden.contains(member.key) {
+      guard let items = member.value.array, items.contains(where: { $0.members != nil }) else {
+        lines.append("  \(member.key): \(member.value.text())")
+        continue
+      }
+      lines.append("  \(member.key):")
+      lines += items.map { "  - \($0.text())" }
+    }
+  }
+
+  // MARK: The world
+
+  private func known() throws -> TestCircle {
+    guard let circle else { throw TranscriptError("there is no circle yet") }
+    return circle
+  }
+
+  private func node(_ name: String) throws -> Node {
+    let circle = try known()
+    guard circle.names.contains(name) else { throw TranscriptError("there is no device \(name)") }
+    return circle[name]
+  }
+
+  private mutating func act(_ words: [String]) async throws {
+    switch (words[0], Array(words.dropFirst())) {
+    case ("circle", let words):
+      let seconds = words.first.flatMap { Double($0) }
+      try await found(
+        seconds == nil ? words : Array(words.dropFirst()), isSyncing: true,
+        until: seconds.map { clock.now.addingTimeInterval($0) })
+    case ("free", let devices): try await found(devices, isSyncing: false)
+    case ("settle", []): try await known().settle()
+    case ("advance", let spans) where spans.count == 1:
+      guard let seconds = Int64(spans[0]) else { throw TranscriptError("no number of seconds: \(spans[0])") }
+      try await clock.advance(by: .seconds(seconds))
+    case ("connect", let pair) where pair.count == 2: try await known().connect(pair[0], pair[1])
+    case ("disconnect", let pair) where pair.count == 2: try await known().disconnect(pair[0], pair[1])
+    case ("add", let devices) where devices.count == 1:
+      try await known().add(devices[0])
+      try await hide(devices[0])
+    case ("restart", let devices) where devices.count == 1: try await known().reopen(devices[0])
+    case ("fill", let parts) where parts.count == 2:
+      guard let count = Int(parts[1]) else { throw TranscriptError("no number of bytes: \(parts[1])") }
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 24) }
+      try Data(bytes).write(to: folder.appending(path: parts[0]))
+    case ("write", let parts) where parts.count == 2:
+      try Data(parts[1].replacing("\\n", with: "\n").utf8).write(to: folder.appending(path: parts[0]))
+    case ("read", let files) where files.count == 1:
+      let text = try String(contentsOf: folder.appending(path: files[0]), encoding: .utf8)
+      for line in text.split(whereSeparator: \.isNewline) { lines.append("  \(names.shown(String(line)))") }
+    case ("folder", let folders) where folders.count == 1:
+      let path = folder.appending(path: folders[0]).path
+      for name in try FileManager.default.contentsOfDirectory(atPath: path).sorted() {
+        lines.append("  \(names.shown(name))")
+      }
+    default: throw TranscriptError("unknown action")
+    }
+  }
+
+  /// Founds a circle whose devices are connected; with premium, and sync on, or without.
+  private mutating func found(_ devices: [String], isSyncing: Bool, until end: Date? = nil) async throws {
+    circle = try await TestCircle(
+      names: devices, premium: isSyncing ? .everyone : .nobody, until: end, isSyncing: isSyncing,
+      storage: .directories, clock: clock)
+    names.hide(folder.path, as: "DIR")
+    for device in devices { try await hide(device) }
+  }
+
+  private mutating func hide(_ device: String) async throws {
+    names.hide(try node(device).home.path, as: "HOME-OF-\(device)")
+  }
+}
+
+/// A line of a transcript that can't be performed.
+struct TranscriptError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// The ids and keys of a transcript, and the names that stand for them.
+private struct ShownNames {
+  private var numbers: [String: Int] = [:]
+  private var ids: [String] = []
+  private var folders: [(path: String, name: String)] = []
+
+  /// Members that say what differs from version to version or from machine to machine.
+  private static let hidden: Set<String> = ["version", "shortId"]
+  private static var id: Regex<Substring> {
+    /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\b(?:[0-9a-f]{16,}|[0-9a-f]{8})\b/
+  }
+
+  mutating func hide(_ path: String, as name: String) { folders.append((path, name)) }
+
+  mutating func shown(_ document: JSON) -> JSON {
+    switch document {
+    case .string(let text): .string(shown(text))
+    case .array(let items): .array(items.map { shown($0) })
+    case .object(let members):
+      .object(
+        members.map { member in
+          let isHidden = Self.hidden.contains(member.key) && member.value != .null
+          return JSON.Member(shown(member.key), isHidden ? "…" : shown(member.value))
+        })
+    default: document
+    }
+  }
+
+  mutating func shown(_ text: String) -> String {
+    var text = text
+    for folder in folders { text = text.replacing(folder.path, with: folder.name) }
+    text = text.replacing(/\bwaymark1[0-9a-z]{20,}/, with: "‹a ticket›")
+    var result = ""
+    var rest = text[...]
+    while let match = rest.firstMatch(of: Self.id) {
+      result += rest[..<match.range.lowerBound] + shown(id: String(match.output))
+      rest = rest[match.range.upperBound...]
+    }
+    return result + rest
+  }
+
+  /// The name of an id, or of one that is known and begins like this.
+  private mutating func shown(id: String) -> String {
+    guard id.count == 8 else { return "‹\(number(of: id))›" }
+    return ids.firstIndex { $0.hasPrefix(id) }.map { "‹\($0 + 1)…›" } ?? id
+  }
+
+  private mutating func number(of id: String) -> Int {
+    if let number = numbers[id] { return number }
+    ids.append(id)
+    numbers[id] = ids.count
+    return ids.count
+  }
+
+  /// The text with the ids that the names in it stand for.
+  func actual(_ text: String) -> String {
+    text.replacing(/‹(\d+)›/) { match in
+      Int(match.output.1).flatMap { ids.indices.contains($0 - 1) ? ids[$0 - 1] : nil }
+        ?? String(match.output.0)
+    }
+  }
+}

@@ -140,6 +140,7 @@ def detectors(mistake):
     """The detectors for a mistake, in the order in which they are tried."""
     if mistake.tests:
         yield tests(f"first {mistake.area}", "--filter", mistake.tests, seconds=240)
+    yield tests("transcripts", "--filter", r"\.TranscriptTests/", seconds=240)
     histories = [
         Detector(
             "histories", ["HistoryRunner", "--runs", "60", "--seed", "1", "--steps", "60", "--devices", "3"], 300,

@@ -43,8 +43,8 @@ final class Recorder: Sendable {
   /// Empties the inbox of a link, or else of the one that opened last.
   func take(_ of: TestLink? = nil) {
     guard let link = of ?? link else { return }
-    let taken = link.takeInbox()
-    state.withLock { $0.messages += taken }
+    // Under the lock: otherwise what another thread takes next could be noted first.
+    state.withLock { $0.messages += link.takeInbox() }
   }
 
   var handlers: LinkHandlers<[UInt8]> {
@@ -63,9 +63,8 @@ final class Recorder: Sendable {
       },
       drained: { _ in self.state.withLock { $0.drainedCalls += 1 } },
       closed: { link, end in
-        let rest = link.takeInbox()
         self.state.withLock {
-          $0.messages += rest
+          $0.messages += link.takeInbox()
           $0.ends.append(end)
         }
       })

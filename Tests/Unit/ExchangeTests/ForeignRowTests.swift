@@ -368,7 +368,7 @@ struct ForeignTripRowTests {
     ("pdf", ".pdf"), ("abcdefghij", ".abcdefghij"), ("", ""), ("abcdefghijk", ""), ("a/b", ""), ("..", ""),
     ("p df", ""), ("é", ""),
   ])
-  func `a file beside the tables has the ending of its attachment, if that can't lead elsewhere`(
+  func `a file next to the tables has the ending of its attachment, if that can't lead elsewhere`(
     ending: String, expected: String
   ) throws {
     let row = draft(
@@ -382,7 +382,7 @@ struct ForeignTripRowTests {
     #expect(String(decoding: table.bytes, as: UTF8.self).contains(",\(path),"))
   }
 
-  @Test func `a file that is not on this device is not beside the tables, and is named`() throws {
+  @Test func `a file that is not on this device is not next to the tables, and is named`() throws {
     let content = [UInt8](repeating: 7, count: 40_000)
     let file = try #require(FileHasher.list(of: content)).reference
     let row = draft(Kind.attachment, 41, ["fileName": .text("a"), "fileData": file.value])

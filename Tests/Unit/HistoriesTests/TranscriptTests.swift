@@ -2,8 +2,8 @@ import Foundation
 import Processes
 import Testing
 
-/// What devices answer when people use them, in `Tests/Fixtures/Transcripts/`. A transcript is performed again and must be
-/// the same; `WAYMARK_GOLDEN=write` records the present answers, to be read before they are committed.
+/// What devices answer when people use them, in `Tests/Fixtures/Transcripts/`. A transcript is performed again and must
+/// be the same; `WAYMARK_GOLDEN=write` records the present answers, to be read before they are committed.
 struct TranscriptTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Transcripts")
@@ -20,8 +20,10 @@ struct TranscriptTests {
     let (old, new) = (lines(try String(contentsOf: file, encoding: .utf8)), lines(renewed))
     let differing = zip(old, new).enumerated().first { $1.0 != $1.1 }?.offset ?? min(old.count, new.count)
     let command = new.prefix(differing + 1).last { $0.hasPrefix("$ ") } ?? ""
+    // Otherwise a failure would print both texts.
+    let isSame = old == new
     #expect(
-      old == new,
+      isSame,
       "\(name).txt, line \(differing + 1), after “\(command)”: \(part(new, differing)) instead of \(part(old, differing))"
     )
   }

@@ -6,10 +6,11 @@
 //       { … }
 //     ! settle
 //
-// The runner performs the lines that begin with `$` or `!` in a simulation, where nothing depends on the machine or on chance,
-// and writes the text again with the present answers, which are indented. Ids and keys are numbered in the order in which
-// they first appear, so that a transcript changes only where an answer does. A `$` line has the name of a command and its
-// arguments: a field as `name=value`, an argument as `name:value`, a flag as `name!`, and the id without a name.
+// The runner performs the lines that begin with `$` or `!` in a simulation, where nothing depends on the machine or on
+// chance, and writes the text again with the present answers, which are indented. Ids and keys are numbered in the order
+// in which they first appear, so that a transcript changes only where an answer does. A `$` line has the name of a
+// command and its arguments: a field as `name=value`, an argument as `name:value`, a flag as `name!`, and the id without
+// a name.
 
 import Control
 import Foundation
@@ -167,7 +168,7 @@ package struct Transcript {
     case ("disconnect", let pair) where pair.count == 2: try await known().disconnect(pair[0], pair[1])
     case ("add", let devices) where devices.count == 1:
       try await known().add(devices[0])
-      try await hide(devices[0])
+      try hide(devices[0])
     case ("restart", let devices) where devices.count == 1: try await known().reopen(devices[0])
     case ("fill", let parts) where parts.count == 2:
       guard let count = Int(parts[1]) else { throw TranscriptError("no number of bytes: \(parts[1])") }
@@ -193,10 +194,10 @@ package struct Transcript {
       names: devices, premium: isSyncing ? .everyone : .nobody, until: end, isSyncing: isSyncing,
       storage: .directories, clock: clock)
     names.hide(folder.path, as: "DIR")
-    for device in devices { try await hide(device) }
+    for device in devices { try hide(device) }
   }
 
-  private mutating func hide(_ device: String) async throws {
+  private mutating func hide(_ device: String) throws {
     names.hide(try node(device).home.path, as: "HOME-OF-\(device)")
   }
 }

@@ -11,7 +11,6 @@ package enum Files {
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw failure("read", path, errno) }
-    guard status.st_mode & S_IFMT != S_IFDIR else { throw failure("read", path, EISDIR) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw notAFile(path) }
     guard status.st_size <= bytesMax else { throw tooLarge(path, what, bytesMax) }
     return try readAll(descriptor, path, bytesMax, what, expecting: Int(status.st_size))
@@ -190,7 +189,8 @@ package enum Files {
   }
 
   package static func notAFile(_ path: String) -> WaymarkError {
-    .failed(
+    guard !isDirectory(path) else { return failure("read", path, EISDIR) }
+    return .failed(
       .file, "Can't read \(path): it is a pipe or a device, not a regular file.",
       next: "write its output to a file, and use that")
   }

@@ -159,22 +159,20 @@ package func withFileErrors<Result>(_ name: String, _ body: () throws -> Result)
     switch error {
     case .full:
       throw WaymarkError.failed(
-        .diskFull, "There is not enough room on the disk for \(shortened(name)).",
-        next: Files.look(name, ENOSPC))
+        .diskFull, "There is not enough room on the disk for \(name).", next: Files.look(name, ENOSPC))
     case .missing:
       throw WaymarkError.failed(
-        .file, "Can't read \(shortened(name)): no such file.", next: Files.look(name, ENOENT))
+        .file, "Can't read \(name): no such file.", next: Files.look(name, ENOENT))
     case .tooLarge:
       throw WaymarkError.failed(
-        .tooLarge, "\(shortened(name)) is too large: a file can have at most 1 GiB.",
-        next: Files.look(name, EFBIG))
+        .tooLarge, "\(name) is too large: a file can have at most 1 GiB.", next: Files.look(name, EFBIG))
     case .notAFile: throw Files.notAFile(name)
     case .damaged:
       throw WaymarkError.failed(
-        .noContent, "The stored bytes of \(shortened(name)) are damaged.", next: .waymark("doctor"))
+        .noContent, "The stored bytes of \(name) are damaged.", next: .waymark("doctor"))
     case .failed(let code):
       throw WaymarkError.failed(
-        .file, "Can't access \(shortened(name)): \(String(cString: strerror(code)).lowercased()).",
+        .file, "Can't access \(name): \(String(cString: strerror(code)).lowercased()).",
         next: Files.look(name, code))
     }
   }

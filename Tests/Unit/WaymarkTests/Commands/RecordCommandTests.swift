@@ -218,7 +218,12 @@ struct RecordCommandTests {
     let typed = paths.map { "file=\($0)" } + ["lodging=Casa"]
     let gone = try #require(
       try await failure(alice, "attachment.add", fields(typed + ["file=\(folder.path)/no"])))
-    #expect(gone.code == .file && gone.message.description.contains("no such file"))
+    #expect(
+      gone.code == .file && gone.message.description.contains("Can't read \(folder.path)/no: no such file"))
+    let whole = try #require(
+      try await failure(alice, "attachment.add", fields(typed + ["file=\(folder.path)"])))
+    #expect(
+      whole.code == .file && whole.message.description.contains("Can't read \(folder.path): is a directory"))
     let nowhere = try #require(
       try await failure(alice, "attachment.add", fields(paths.map { "file=\($0)" } + ["lodging=Nope"])))
     #expect(nowhere.code == .notFound)

@@ -97,7 +97,8 @@ public struct Readmission: Sendable {
       let member = circle.evaluation.members[device]
       if member?.role == .admin {
         throw WaymarkError.failed(
-          .alreadyAdmin, "This device is already an admin of the circle.", next: .waymark("members"))
+          .alreadyAdmin, "This device is already an admin of the circle.",
+          next: "\(waymark: "members"); if others reject it, it needs new keys: \(waymark: "join TICKET")")
       }
       keepsKeys = member != nil || replica.waiting != nil
       name = circle.evaluation.known(device)?.name ?? replica.waiting?.name

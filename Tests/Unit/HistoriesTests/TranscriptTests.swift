@@ -8,7 +8,7 @@ struct TranscriptTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Transcripts")
 
-  static let names = ["apart", "circle", "files", "habits", "journey"]
+  static let names = ["apart", "circle", "files", "habits", "journey", "recovery", "three"]
 
   @Test(arguments: names)
   func `devices answer as they did`(name: String) async throws {

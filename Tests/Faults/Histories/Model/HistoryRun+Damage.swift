@@ -54,7 +54,7 @@ extension HistoryRun {
 }
 
 /// The database of a closed device, of which the disk alters a bit.
-private struct DamagedDisk {
+struct DamagedDisk {
   let store: String
   let peer: String
 

@@ -10,11 +10,14 @@
 // chance, and writes the text again with the present answers, which are indented. Ids and keys are numbered in the order
 // in which they first appear, so that a transcript changes only where an answer does. A `$` line has the name of a
 // command and its arguments: a field as `name=value`, an argument as `name:value`, a flag as `name!`, and the id without
-// a name.
+// a name. What the command tells before its answer is in parentheses.
 
 import Control
+import Enrolment
 import Foundation
 import JSONDocument
+import Reasons
+import Synchronization
 import Waymark
 import WaymarkCare
 import WaymarkTesting
@@ -90,10 +93,23 @@ package struct Transcript {
     guard words.count >= 2 else { throw TranscriptError("a device and a command are needed") }
     let circle = try known(), node = try node(words[0])
     let request = ControlRequest(command: words[1], arguments: try arguments(words.dropFirst(2)))
-    let answer = try await circle.during { await node.answer(to: request) }
+    let events = Mutex<[CommandEvent]>([])
+    let call = CommandCall(tell: { event in events.withLock { $0.append(event) } })
+    let answer = try await circle.during { await node.answer(to: request, call) }
+    for event in events.withLock(\.self) {
+      lines.append("  (\(names.shown(try AnswerCoding.encode(event)).text()))")
+    }
     switch answer {
     case .success(let document): show(document, hiding: words[1] == WriteBackup.name ? ["bytes"] : [])
     case .failure(let error): show(try AnswerCoding.encode(error))
+    }
+  }
+
+  private mutating func show(_ body: () async throws -> some Encodable) async throws {
+    do {
+      show(try AnswerCoding.encode(try await body()))
+    } catch let error as WaymarkError {
+      show(try AnswerCoding.encode(error))
     }
   }
 
@@ -170,6 +186,14 @@ package struct Transcript {
       try await known().add(devices[0])
       try hide(devices[0])
     case ("restart", let devices) where devices.count == 1: try await known().reopen(devices[0])
+    case ("restore", let words) where words.count >= 2:
+      try await restore(words[0], from: folder.appending(path: words[1]), Set(words.dropFirst(2)))
+    case ("readmit", let pair) where pair.count == 2: try await readmit(pair[0], withRootKeyOf: pair[1])
+    case ("damage", let parts) where parts.count == 3:
+      try await damage(parts[0], asHeldBy: parts[1], parts[2])
+    case ("entitle", let words) where words.count > 1:
+      guard let seconds = Double(words[0]) else { throw TranscriptError("no number of seconds: \(words[0])") }
+      try await known().entitle(Array(words.dropFirst()), until: clock.now.addingTimeInterval(seconds))
     case ("fill", let parts) where parts.count == 2:
       guard let count = Int(parts[1]) else { throw TranscriptError("no number of bytes: \(parts[1])") }
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 24) }
@@ -195,6 +219,43 @@ package struct Transcript {
       storage: .directories, clock: clock)
     names.hide(folder.path, as: "DIR")
     for device in devices { try hide(device) }
+  }
+
+  // MARK: A device that is stopped
+
+  private mutating func restore(_ device: String, from file: URL, _ options: Set<String>) async throws {
+    let (circle, home, clock) = (try known(), try node(device).home, clock)
+    await circle.close(device)
+    var request = RestoreOperation.Request(file: file.path(percentEncoded: false), name: device)
+    request.isPartial = options.contains("partial")
+    request.foundsCircle = options.contains("new-circle")
+    let operation = RestoreOperation(home: home, request: request) { clock.wall() }
+    try await show {
+      options.contains("preview")
+        ? try await operation.preview() : try await operation.restore(isConfirmed: options.contains("yes"))
+    }
+    try await circle.reopen(device)
+  }
+
+  private mutating func readmit(_ device: String, withRootKeyOf admin: String) async throws {
+    let (circle, home, clock) = (try known(), try node(device).home, clock)
+    let readmission = Readmission(
+      home: home, name: nil, hostName: device, rootKey: try node(admin).home.rootKey
+    ) { clock.wall() }
+    await circle.close(device)
+    try await show { JoinCircle.Answer(readmitted: try await readmission.join()) }
+    try await circle.reopen(device)
+  }
+
+  /// Alters a bit of a file, or of a column of the first change set, that another device has too.
+  private func damage(_ device: String, asHeldBy other: String, _ part: String) async throws {
+    let (circle, disk) = (
+      try known(), DamagedDisk(store: try node(device).home.store, peer: try node(other).home.store)
+    )
+    await circle.close(device)
+    let isDamaged = part == "file" ? try disk.alterFile(0) : try disk.alter(part, 0, forgettingTables: false)
+    guard isDamaged else { throw TranscriptError("there is nothing to damage") }
+    try await circle.reopen(device)
   }
 
   private mutating func hide(_ device: String) throws {

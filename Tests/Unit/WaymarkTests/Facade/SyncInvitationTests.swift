@@ -104,4 +104,19 @@ struct SyncInvitationTests {
     #expect(try await circle.during { try await circle["alice"].turnSyncOn() }.isActive)
     await circle.close()
   }
+
+  @Test func `who watches the question is told of a no`() async throws {
+    let circle = try await TestCircle("alice", "bob", isSyncing: false)
+    let bob = circle["bob"]
+    try await inviteAll(circle)
+    let states = Watcher(bob.watch(.syncState))
+    #expect(try await states.next("the question").isInvited)
+    let revision = await bob.withCore { $0.loop.watching.revision }
+    try await bob.turnSyncOff()
+    // Nothing else happens at Bob's, so it is the answer that wakes the watchers.
+    try #require(await bob.withCore { $0.loop.watching.haveChanged([.node], since: revision) })
+    let answered = try await states.next("the answer")
+    #expect(!answered.isInvited && !answered.preference)
+    await circle.close()
+  }
 }

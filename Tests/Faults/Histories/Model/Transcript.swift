@@ -278,9 +278,8 @@ private struct ShownNames {
 
   /// Members that say what differs from version to version or from machine to machine.
   private static let hidden: Set<String> = ["version", "shortId"]
-  private static var id: Regex<Substring> {
-    /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\b(?:[0-9a-f]{16,}|[0-9a-f]{8})\b/
-  }
+  private let id = /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\b(?:[0-9a-f]{16,}|[0-9a-f]{8})\b/
+  private let ticket = /\bwaymark1[0-9a-z]{20,}/
 
   mutating func hide(_ path: String, as name: String) { folders.append((path, name)) }
 
@@ -301,10 +300,10 @@ private struct ShownNames {
   mutating func shown(_ text: String) -> String {
     var text = text
     for folder in folders { text = text.replacing(folder.path, with: folder.name) }
-    text = text.replacing(/\bwaymark1[0-9a-z]{20,}/, with: "‹a ticket›")
+    text = text.replacing(ticket, with: "‹a ticket›")
     var result = ""
     var rest = text[...]
-    while let match = rest.firstMatch(of: Self.id) {
+    while let match = rest.firstMatch(of: id) {
       result += rest[..<match.range.lowerBound] + shown(id: String(match.output))
       rest = rest[match.range.upperBound...]
     }

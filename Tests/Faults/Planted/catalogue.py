@@ -59,7 +59,8 @@ private let chosen: Int32 = {
 
 @_silgen_name("waymark_planted") public func isPlantedMistake(_ number: Int32) -> Bool { number == chosen }
 """
-DEFINED_IN = pathlib.Path("Sources/Wire/PlantedMistakes.swift")
+# A module that all programs link, and that has no mistakes: an optimized module can't both define and declare a symbol.
+DEFINED_IN = pathlib.Path("Sources/Platform/PlantedMistakes.swift")
 
 
 class Mistake:

@@ -63,7 +63,8 @@ struct DamagedDisk {
   /// - Parameter forgettingTables: whether the tables seem to be of another version, so that the next start builds them.
   /// - Returns: false if there is no such set.
   func alter(_ column: String, _ choice: Int, forgettingTables: Bool) throws -> Bool {
-    let sql = "SELECT id FROM change_sets WHERE folded = 1 AND length(\(column)) > 0 ORDER BY id"
+    let sql =
+      "SELECT id FROM change_sets WHERE folded = 1 AND length(\(column)) > 0 ORDER BY clock, sequence, branch"
     let common = Set(try ids(Connection(.existingFileReadOnly(peer)), "SELECT id FROM change_sets"))
     let connection = try Connection(.file(store))
     let known = try ids(connection, sql).filter(common.contains)

@@ -11,6 +11,9 @@
 // in which they first appear, so that a transcript changes only where an answer does. A `$` line has the name of a
 // command and its arguments: a field as `name=value`, an argument as `name:value`, a flag as `name!`, and the id without
 // a name. What the command tells before its answer is in parentheses.
+//
+// A second passes before each command, so that no two writes have the same time, and each `!` line ends at the next minute.
+// So no answer depends on the order of tasks and on delays that are drawn at random: it is the same with every seed.
 
 import Control
 import Enrolment
@@ -33,10 +36,11 @@ package struct Transcript {
 
   /// Returns a transcript with the answers that the devices give now.
   ///
+  /// - Parameter seed: decides the order of tasks, and ids and keys.
   /// - Throws: `TranscriptError` for a line that can't be performed.
-  package static func renewed(_ text: String) async throws -> String {
-    SeededRandomness.begin(1)
-    let (lines, _) = try await SimulatedScheduler.run(seed: 1) { scheduler in
+  package static func renewed(_ text: String, seed: UInt64) async throws -> String {
+    SeededRandomness.begin(seed)
+    let (lines, _) = try await SimulatedScheduler.run(seed: seed) { scheduler in
       var transcript = Transcript(VirtualClock(on: scheduler))
       return try await transcript.perform(text)
     }
@@ -57,8 +61,12 @@ package struct Transcript {
       lines.append(String(line))
       do {
         switch line.prefix(2) {
-        case "$ ": try await answer(words(of: line.dropFirst(2)))
-        case "! ": try await act(words(of: line.dropFirst(2)))
+        case "$ ":
+          try await pass(1, of: 1)
+          try await answer(words(of: line.dropFirst(2)))
+        case "! ":
+          try await act(words(of: line.dropFirst(2)))
+          try await pass(60, of: 60)
         default: break
         }
       } catch {
@@ -100,7 +108,7 @@ package struct Transcript {
       lines.append("  (\(names.shown(try AnswerCoding.encode(event)).text()))")
     }
     switch answer {
-    case .success(let document): show(document, hiding: words[1] == WriteBackup.name ? ["bytes"] : [])
+    case .success(let document): show(document, hiding: Self.hiding[words[1]] ?? [])
     case .failure(let error): show(try AnswerCoding.encode(error))
     }
   }
@@ -143,7 +151,11 @@ package struct Transcript {
     return .integer(number)
   }
 
-  /// - Parameter hidden: members that depend on the version of SQLite.
+  /// Sizes that depend on the version of SQLite or on milliseconds.
+  private static let hiding: [String: Set<String>] = [
+    WriteBackup.name: ["bytes"], ExportRecords.name: ["bytes"],
+  ]
+
   private mutating func show(_ document: JSON, hiding hidden: Set<String> = []) {
     for member in names.shown(document).members ?? [] where !hidden.contains(member.key) {
       guard let items = member.value.array, items.contains(where: { $0.members != nil }) else {
@@ -156,6 +168,12 @@ package struct Transcript {
   }
 
   // MARK: The world
+
+  /// Advances the clock by some seconds, from the last multiple of a unit.
+  private func pass(_ seconds: Double, of unit: Double) async throws {
+    let whole = (clock.now.timeIntervalSince1970 / unit).rounded(.down) * unit
+    try await clock.advance(to: Date(timeIntervalSince1970: whole + seconds))
+  }
 
   private func known() throws -> TestCircle {
     guard let circle else { throw TranscriptError("there is no circle yet") }
@@ -178,8 +196,8 @@ package struct Transcript {
     case ("free", let devices): try await found(devices, isSyncing: false)
     case ("settle", []): try await known().settle()
     case ("advance", let spans) where spans.count == 1:
-      guard let seconds = Int64(spans[0]) else { throw TranscriptError("no number of seconds: \(spans[0])") }
-      try await clock.advance(by: .seconds(seconds))
+      guard let seconds = Double(spans[0]) else { throw TranscriptError("no number of seconds: \(spans[0])") }
+      try await pass(seconds, of: 1)
     case ("connect", let pair) where pair.count == 2: try await known().connect(pair[0], pair[1])
     case ("disconnect", let pair) where pair.count == 2: try await known().disconnect(pair[0], pair[1])
     case ("add", let devices) where devices.count == 1:
@@ -276,31 +294,57 @@ private struct ShownNames {
   private var ids: [String] = []
   private var folders: [(path: String, name: String)] = []
 
-  /// Members that say what differs from version to version or from machine to machine.
+  /// Members that differ from version to version or from machine to machine.
   private static let hidden: Set<String> = ["version", "shortId"]
+  /// Members that follow from the order of tasks and from delays that are drawn at random: which of two devices
+  /// connects to the other, and when a peer was heard last.
+  private static let random: Set<String> = [
+    "address", "addressSource", "asOf", "clockSkewMilliseconds", "lastSeen", "lastSync",
+    "roundTripMilliseconds", "since",
+  ]
+
   private let id = /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\b(?:[0-9a-f]{16,}|[0-9a-f]{8})\b/
   private let ticket = /\bwaymark1[0-9a-z]{20,}/
+  private let milliseconds = /(:\d\d)\.\d{1,3}(?=[Z+\-])/
+  private let lastSync = /(last in sync with [^:]+: )[-\d]+ [:\d]+ UTC/
+  private let port = /(\]:)49\d\d\d\b/
 
   mutating func hide(_ path: String, as name: String) { folders.append((path, name)) }
 
   mutating func shown(_ document: JSON) -> JSON {
     switch document {
     case .string(let text): .string(shown(text))
-    case .array(let items): .array(items.map { shown($0) })
+    case .array(let items): .array(sorted(items.map { shown($0) }))
     case .object(let members):
       .object(
         members.map { member in
-          let isHidden = Self.hidden.contains(member.key) && member.value != .null
-          return JSON.Member(shown(member.key), isHidden ? "…" : shown(member.value))
+          JSON.Member(shown(member.key), isHidden(member, in: document) ? "…" : shown(member.value))
         })
     default: document
     }
+  }
+
+  private func isHidden(_ member: JSON.Member, in document: JSON) -> Bool {
+    if Self.hidden.contains(member.key) { return member.value != .null }
+    // Why the last attempt to connect to an address failed.
+    if document["saved"] == false { return member.key == "reason" }
+    return document["saved"] == nil && Self.random.contains(member.key) && document["addressSource"] != nil
+      || member.key == "asOf" || member.key == "lastSeen"
+  }
+
+  /// Sorts ids, whose order in an answer follows from the ids themselves.
+  private func sorted(_ items: [JSON]) -> [JSON] {
+    let texts = items.compactMap(\.string)
+    guard texts.count == items.count, texts.allSatisfy({ $0.hasPrefix("‹") }) else { return items }
+    return texts.sorted().map { .string($0) }
   }
 
   mutating func shown(_ text: String) -> String {
     var text = text
     for folder in folders { text = text.replacing(folder.path, with: folder.name) }
     text = text.replacing(ticket, with: "‹a ticket›")
+    text = text.replacing(milliseconds) { $0.output.1 }.replacing(port) { "\($0.output.1)‹a port›" }
+      .replacing(lastSync) { "\($0.output.1)…" }
     var result = ""
     var rest = text[...]
     while let match = rest.firstMatch(of: id) {

@@ -5,7 +5,7 @@ import JSONDocument
 // `HistoryRunner [--seed 1] [--runs 20] [--steps 60] [--devices 3]` runs histories drawn from consecutive seeds, and
 // shortens the first one that fails. `--replay FILE` runs a history that a failed run printed. With `--simulated`, one thread
 // runs everything, in an order that the seed decides; `--twice` then checks that a second run does exactly the same.
-// `--transcript FILE` prints a transcript with the answers that nodes give now.
+// `--transcript FILE` prints a transcript with the answers that nodes give now; they should not depend on the seed.
 
 var arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -68,7 +68,7 @@ if let transcript {
   guard let text = try? String(contentsOf: URL(filePath: transcript), encoding: .utf8) else {
     fail("can't read \(transcript)")
   }
-  print(try await Transcript.renewed(text), terminator: "")
+  print(try await Transcript.renewed(text, seed: UInt64(seed)), terminator: "")
   exit(0)
 }
 if isSimulated {

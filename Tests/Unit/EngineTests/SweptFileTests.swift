@@ -29,7 +29,8 @@ import Wire
   private let unnamed: FileReference
 
   private let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(1, 1)))
-  private let attachment = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 2)))
+  private let lodging = RecordKey(kind: KindNumbers.lodging, id: RecordID(Bytes16(1, 2)))
+  private let attachment = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 3)))
 
   init() throws {
     family = try Family(founder: "alice")
@@ -39,16 +40,19 @@ import Wire
     unnamed = try #require(FileReference(values.1))
   }
 
-  /// Alice receives a set from Bob, with a trip and an attachment that names the file.
+  /// Alice receives a set from Bob, with a trip, a lodging and an attachment that names the file.
   private func receive(datedAt wall: Moment) throws {
     let bob = Family.key("bob")
     let log = LogKey(device: DeviceKey(bob), incarnation: Incarnation(Bytes16(5, 5)), lane: .records)
     var author = Author(
       position: try store.authorPosition(circle: family.circle, log: log), key: bob, seed: Family.seed)
-    let owner = Value.array([.integer(Int64(trip.kind.rawValue)), .bytes(trip.id.bytes)])
+    let owner = Value.array([.integer(Int64(lodging.kind.rawValue)), .bytes(lodging.id.bytes)])
     let data = Kind.attachment.number("fileData")
     let sets = try author.write(
-      [insert(trip), EntryDraft(.insert, attachment, [(1, owner), (data, file.value)])],
+      [
+        insert(trip), EntryDraft(.insert, lodging, [(1, .bytes(trip.id.bytes))]),
+        EntryDraft(.insert, attachment, [(1, owner), (data, file.value)]),
+      ],
       operation: OperationDraft(id: OperationID(Bytes16(9, 1)), verb: "test"), wall: wall)
     _ = try store.commit(sets, horizon: Clock(milliseconds: Family.start + 60_000))
   }

@@ -49,7 +49,7 @@ struct SurmaiReader {
     }
     let travellers = text.list("travellerProfiles").map { Array($0).count } ?? 0
     if travellers > 0 {
-      builder.warn("travellerProfiles: \(travellers) are left out because they may contain passport numbers")
+      builder.warn("travellerProfiles: left out (\(travellers)), because they may contain passport numbers")
     }
   }
 

@@ -359,12 +359,12 @@ extension Store {
   ) -> WaymarkError {
     let by = deviceName.map { " by \($0(erasure.device))" } ?? ""
     let kind = schema.name(record.kind)
-    let when = CivilTime.text(erasure.clock.milliseconds)
+    let when = CivilTime.sentenceText(erasure.clock.milliseconds)
     if let held = (try? heldErase(of: record)) ?? nil, held.erasure.number == erasure.number {
       let name = deviceName.map { $0(erasure.device) }
       return WaymarkError.failed(
         .erased,
-        "This \(kind) was erased on \(when)\(by). Its values are kept here until \(CivilTime.text(held.due)), but "
+        "This \(kind) was erased on \(when)\(by). Its values are kept here until \(CivilTime.sentenceText(held.due)), but "
           + "only revoking that device, and dropping its erase, brings them back.",
         next: .waymark("revoke \(name.map(shellWord) ?? "DEVICE") --before-erase"))
     }

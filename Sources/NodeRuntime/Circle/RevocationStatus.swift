@@ -37,7 +37,7 @@ package struct RevocationStatus {
     guard !circle.evaluation.hasLeft(device) else {
       return NodeStatus.Notice(
         .revoked,
-        text: "this device left the circle on \(CivilTime.text(revocation.body.issued)); \(readable)",
+        text: "this device left the circle on \(CivilTime.sentenceText(revocation.body.issued)); \(readable)",
         next: Self.returning,
         .revoked(by: revocation.body.issuer, at: Date(milliseconds: revocation.body.issued)))
     }

@@ -8,7 +8,9 @@ struct TranscriptTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Transcripts")
 
-  static let names = ["apart", "circle", "exchange", "files", "habits", "journey", "recovery", "three"]
+  static let names = [
+    "apart", "circle", "exchange", "files", "habits", "journey", "overrides", "recovery", "three",
+  ]
 
   @Test(arguments: names, ["1", "2"])
   func `devices answer as they did, whatever order tasks have`(name: String, seed: String) async throws {

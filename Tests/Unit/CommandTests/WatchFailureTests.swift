@@ -9,7 +9,7 @@ import WaymarkCare
 
 @testable import Control
 
-/// `--watch` beside a node that fails now and then.
+/// `--watch` next to a node that fails now and then.
 struct WatchFailureTests {
   @Test func `failures between answers do not add up until the watch gives up`() async throws {
     try await Workshop.with { workshop in

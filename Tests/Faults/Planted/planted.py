@@ -25,7 +25,7 @@ import detectors
 LEAST = 95
 SCRATCH = pathlib.Path(os.environ.get("SCRATCH") or catalogue.ROOT / ".build-planted").resolve()
 BUILD = SCRATCH / "build" / "release"
-# As in `make test`: transcripts depend on the order of tasks, which differs in a debug build.
+# As in `make test`. Optimized tests are faster.
 OPTIONS = ["-c", "release", "-Xswiftc", "-enable-testing", "-Xswiftc", "-DDEBUG"]
 
 

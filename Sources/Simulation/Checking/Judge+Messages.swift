@@ -95,7 +95,7 @@ extension Judge {
     ledger.wall = wall
     if ledger.admitted == nil { startAdmitting(view, ledger) }
     guard let message = try? PlainMessage(bytes) else { return }
-    noteArrival(of: message, link, ledger)
+    noteArrival(of: message, link, ledger, of: view.device)
     if ledger.mayFork, case .sets(_, let sets) = message { noteOwnSets(sets.map(\.header), view, ledger) }
     if case .heads(let lane, let ids, let isComplete) = message {
       noteTold(ids, lane, isComplete: isComplete, link, view, ledger)
@@ -125,12 +125,20 @@ extension Judge {
     }
   }
 
-  private func noteArrival(of message: PlainMessage, _ link: UInt64, _ ledger: NodeLedger) {
+  private func noteArrival(
+    of message: PlainMessage, _ link: UInt64, _ ledger: NodeLedger, of device: Name32
+  ) {
     switch message {
     case .summary, .heads, .state:
       ledger.toldAt = ledger.toldAt ?? steady
       ledger.tellers.insert(link)
-    case .sets(_, let sets): ledger.arrived.formUnion(sets.map { PlainSealing.setID($0.header) })
+    case .sets(_, let sets):
+      ledger.arrived.formUnion(sets.map { PlainSealing.setID($0.header) })
+      let clocks = sets.compactMap { try? PlainHeader($0.header) }.filter { $0.log.device != device }.map(
+        \.clock)
+      // Sets that are dated further ahead are parked.
+      let known = clocks.filter { Int64($0 >> 16) <= ledger.wall + 600_000 }
+      ledger.arrivedClock = known.reduce(ledger.arrivedClock, max)
     default: break
     }
   }
@@ -152,7 +160,9 @@ extension Judge {
     // Once a node has seen premium expire, setting its clock back must not revive it.
     let floor = (try? StoreReader.gateFloor(view.connection)) ?? 0
     let wall = max(floor, UInt64(clamping: ledgers[view.name]?.wall ?? 0))
-    return view.circle?.gateTime(wall: wall, foreign: view.newestForeignClock >> 16, extra: extraIssuer)
+    let arrived = ledgers[view.name].map { $0.countsArrivedClock ? $0.arrivedClock : 0 } ?? 0
+    let foreign = max(view.newestForeignClock, arrived)
+    return view.circle?.gateTime(wall: wall, foreign: foreign >> 16, extra: extraIssuer)
       ?? wall
   }
 
@@ -226,9 +236,12 @@ extension Judge {
       }
     }
     for doubt in ledger.doubts {
-      let isRight =
-        doubt.isAnswer
-        ? isOwnGateOpen(view) && isPeerPremium(view, doubt.to) : isOpen(view, doubt.to, doubt.link)
+      let isRight = [false, true].contains { countsArrivedClock in
+        ledger.countsArrivedClock = countsArrivedClock
+        return doubt.isAnswer
+          ? isOwnGateOpen(view) && isPeerPremium(view, doubt.to) : isOpen(view, doubt.to, doubt.link)
+      }
+      ledger.countsArrivedClock = false
       if isRight { continue }
       throw Violation(
         .gate, view.name, "it sent \(doubt.what) of the records lane to \(doubt.to) while the lane was closed"

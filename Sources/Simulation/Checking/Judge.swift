@@ -320,6 +320,11 @@ final class NodeLedger {
   var said: [(to: String, certificates: Name32, SaidState)] = []
   /// The sets that the node has sent since the last look.
   var unseen: [(id: Name32, to: String, wasHeld: Bool)] = []
+  /// The highest clock of other devices' sets received since the last look. Such a set may have moved the time of the
+  /// gate although it is no longer folded at the end of the step, because its log was excluded in the same step.
+  var arrivedClock: UInt64 = 0
+  /// Whether `arrivedClock` counts for the time of the gate.
+  var countsArrivedClock = false
   /// The messages since the last look that the node may have sent on a closed lane.
   var doubts: [Doubt] = []
   /// The node's claims, since the last look, to be in sync with one of `peers`. `openLink` is the connection if the
@@ -331,7 +336,7 @@ final class NodeLedger {
 
   func forgetStep() {
     (said, unseen, doubts, claims, passed) = ([], [], [], [], [])
-    (arrived, outsiders, mayHaveSent, answers) = ([], [:], [:], [])
+    (arrived, outsiders, mayHaveSent, answers, arrivedClock) = ([], [:], [:], [], 0)
   }
 
   /// Forgets everything that the previous process received and wrote.

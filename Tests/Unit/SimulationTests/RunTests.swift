@@ -51,6 +51,14 @@ import VirtualDisk
       + "faults=alter-leaf:18,branches:3,clone:2,crossed:2,cut:3,day-jump:2,disk-full:5,expire:1,false-leaf:16,"
       + "false-list:32,forced-direction:40,hoard:2,kill:3,kill-in-file:14,kill-inside:4,lying-answer:6,restart:3,"
       + "restore:2,revoke:5,torn:3,trickle:2,withhold-leaf:32",
+    // Heads that were sent on a lane that the same batch opened and closed again were judged as sent on a closed lane.
+    "seed=2140104 devices=5 free=0 adversaries=2 events=1500 faults-every=670 people-every=1818 records=7 large=10 "
+      + "quota=0 files=0 purchases=0 withdrawals=0 "
+      + "faults=address:1,clog:18,clone:9,crash-loop:15,deaf:54,delay:17,far-jump:10,flap:14,gap:57,half-open:4,"
+      + "kill:15,log-bytes:60,lying-answer:48,many-branches:30,mutual:7,narrow:2,other-number:18,other-plan:42,"
+      + "partition:10,pause-peer:7,poison:6,preference:5,restamp:16,restart:18,restore:18,skew:17,slow-disk:5,"
+      + "storm:54,stranger-issuer:20,torn:1,trickle:27,truncate:24,unreadable:39,unsolicited:6,withhold:24,"
+      + "write-error:15",
   ])
   func `runs that once failed succeed`(_ line: String) throws {
     let options = try #require(Options(line: line))

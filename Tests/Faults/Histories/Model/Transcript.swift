@@ -209,9 +209,6 @@ package struct Transcript {
     case ("readmit", let pair) where pair.count == 2: try await readmit(pair[0], withRootKeyOf: pair[1])
     case ("damage", let parts) where parts.count == 3:
       try await damage(parts[0], asHeldBy: parts[1], parts[2])
-    case ("entitle", let words) where words.count > 1:
-      guard let seconds = Double(words[0]) else { throw TranscriptError("no number of seconds: \(words[0])") }
-      try await known().entitle(Array(words.dropFirst()), until: clock.now.addingTimeInterval(seconds))
     case ("fill", let parts) where parts.count == 2:
       guard let count = Int(parts[1]) else { throw TranscriptError("no number of bytes: \(parts[1])") }
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 24) }
@@ -245,7 +242,6 @@ package struct Transcript {
     let (circle, home, clock) = (try known(), try node(device).home, clock)
     await circle.close(device)
     var request = RestoreOperation.Request(file: file.path(percentEncoded: false), name: device)
-    request.isPartial = options.contains("partial")
     request.foundsCircle = options.contains("new-circle")
     let operation = RestoreOperation(home: home, request: request) { clock.wall() }
     try await show {

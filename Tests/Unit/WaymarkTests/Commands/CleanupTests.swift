@@ -99,7 +99,7 @@ struct CleanupTests {
       _ = try? node.save(Lodging(name: "Casa", tripID: filled.id))
       _ = try? node.update(renamed.id) { $0.name = "Bern" }
       _ = try? node.delete(gone)
-      // It looks like a leftover, too, but nobody has confirmed it.
+      // It looks like a leftover, too, but its deletion was not confirmed.
       _ = try? node.save(Trip(name: "Demo of tomorrow"))
     }
     #expect(done.trips.map(\.name) == ["TEST TRIP 4"] && done.deleted == 1)
